@@ -1,0 +1,142 @@
+//! A cell's identity: what is measured, by whom, asked how, over which link.
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::Reader;
+use crate::script::Script;
+
+/// The endpoint without a proxy. It is in every plan: the control.
+pub const DIRECT: &str = "direct";
+
+/// Which headers a native reader sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeaderSet {
+    /// What command-line clients send: host, user agent, accept.
+    #[default]
+    Plain,
+    /// Exactly what Chromium sends for an EventSource.
+    ChromiumEventsource,
+    /// Exactly what Chromium sends for a `fetch()`.
+    ChromiumFetch,
+    /// A browser sends its own.
+    Browser,
+}
+
+impl HeaderSet {
+    /// The set's name in results and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            HeaderSet::Plain => "plain",
+            HeaderSet::ChromiumEventsource => "chromium-eventsource",
+            HeaderSet::ChromiumFetch => "chromium-fetch",
+            HeaderSet::Browser => "browser",
+        }
+    }
+
+    /// The set of that name, of those a native reader can send.
+    pub fn from_name(name: &str) -> Option<HeaderSet> {
+        [HeaderSet::Plain, HeaderSet::ChromiumEventsource, HeaderSet::ChromiumFetch]
+            .into_iter()
+            .find(|set| set.name() == name)
+    }
+}
+
+/// How the request is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Protocol between reader and endpoint, such as `http/1.1`.
+    pub client_protocol: String,
+    /// Protocol between proxy and emitter as the configuration has it; absent for `direct`.
+    #[serde(default)]
+    pub upstream_protocol: Option<String>,
+    /// Which headers go with it.
+    pub headers: HeaderSet,
+    /// The `Accept-Encoding` sent; absent when none is.
+    #[serde(default)]
+    pub accept_encoding: Option<String>,
+}
+
+impl Request {
+    /// HTTP/1.1 with plain headers and no `Accept-Encoding`.
+    pub fn plain() -> Request {
+        Request {
+            client_protocol: "http/1.1".into(),
+            upstream_protocol: None,
+            headers: HeaderSet::Plain,
+            accept_encoding: None,
+        }
+    }
+}
+
+/// The link between reader and endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Payload of a segment in bytes; absent for the loopback's own (about 65 KB).
+    pub mss: Option<u32>,
+    /// Whether upstream connections are pooled, where the configuration says so explicitly.
+    #[serde(default)]
+    pub pooled: Option<bool>,
+    /// Whether Nagle's algorithm is on at the emitter.
+    #[serde(default)]
+    pub nagle: bool,
+}
+
+/// Payload of an Ethernet segment with TCP timestamps: 1500 − 20 (IP) − 20 (TCP) − 12.
+pub const ETHERNET_MSS: u32 = 1448;
+
+/// What one row of a table measures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// One way to the emitter: `direct`, or a proxy with one named configuration.
+    pub endpoint: String,
+    /// The preset that asked for it.
+    pub preset: String,
+    /// Who reads.
+    pub reader: Reader,
+    /// The browser engine, for the readers that live in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// How it is asked.
+    pub request: Request,
+    /// Over which link.
+    pub link: Link,
+    /// How many lanes run at the same time; figures of different concurrency are never pooled.
+    pub concurrency: u32,
+    /// What is played.
+    pub script: Script,
+}
+
+impl Cell {
+    /// Whether this is the control.
+    pub fn is_direct(&self) -> bool {
+        self.endpoint == DIRECT
+    }
+
+    /// What the cell shares with its `direct` control: everything but the endpoint and what
+    /// belongs to the endpoint alone.
+    pub fn control_key(&self) -> String {
+        let mss = self.link.mss.map_or("loopback".into(), |mss| format!("mss{mss}"));
+        let mut key = format!("{}/{}", self.script.slug(), self.reader.name());
+        if let Some(engine) = &self.engine {
+            key.push_str(&format!(":{engine}"));
+        }
+        key.push_str(&format!("/{}", self.request.client_protocol));
+        if self.request.headers != HeaderSet::Plain && self.request.headers != HeaderSet::Browser {
+            key.push_str(&format!("+{}", self.request.headers.name()));
+        }
+        if let Some(encoding) = &self.request.accept_encoding {
+            key.push_str(&format!("+accept={}", encoding.replace([' ', ','], "")));
+        }
+        key.push_str(&format!("/{mss}"));
+        if self.concurrency > 1 {
+            key.push_str(&format!("/x{}", self.concurrency));
+        }
+        key
+    }
+
+    /// The identity that runs name: readable, and different for every cell of a plan.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.endpoint, self.control_key())
+    }
+}

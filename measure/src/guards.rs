@@ -1,0 +1,183 @@
+//! Guards: which runs may be looked at. Declared beforehand, mechanical, and blind to what the
+//! proxy did.
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::Arrivals;
+use crate::ledger::Ledger;
+use crate::measurement::{Measurement, Outcome};
+use crate::script::Script;
+use crate::units::Span;
+
+/// The tolerances, as they stand in the results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guards {
+    /// Greatest lateness of a frame, write included, microseconds.
+    pub lateness_us: Span,
+    /// The same as a share of the script's shortest interval; the smaller of the two holds.
+    pub lateness_share: f64,
+    /// The tolerance never goes under this, microseconds.
+    pub lateness_floor_us: Span,
+    /// Frames that the emitter merged into one write against the script.
+    pub merged_writes: u32,
+    /// Requests under one run id.
+    pub attempts: u32,
+    /// Greatest lag of the reader behind the kernel, and greatest time between its reads,
+    /// as a share of the lateness tolerance.
+    pub client_lag_share: f64,
+    /// Frames per read of the direct path above what the script asks for.
+    pub direct_frames_per_read: f64,
+    /// Greatest path hold (90th percentile) of the direct path, microseconds.
+    pub direct_hold_us: Span,
+}
+
+impl Default for Guards {
+    fn default() -> Guards {
+        Guards {
+            // A twentieth of the 200 ms effect that must be told from noise, and a fifth of the
+            // published 50 ms pace: no frame within it can be mistaken for its neighbour.
+            lateness_us: Span::millis(10),
+            // At faster paces half an interval keeps the order of frames and reads one to one.
+            lateness_share: 0.5,
+            // What a well-kept timer reaches at its 99th percentile on a busy two-core machine
+            // (0.75 ms) with room; a finer tolerance would exclude for the machine's sake.
+            lateness_floor_us: Span::millis(2),
+            merged_writes: 0,
+            attempts: 1,
+            // The reader may be as late as the emitter: both blur the same difference.
+            client_lag_share: 1.0,
+            // The published noise floor is one merged read in 41 (1.02); four in 41 is 1.11.
+            direct_frames_per_read: 1.1,
+            // The tolerance for calling a proxied path live; the control may not be worse.
+            direct_hold_us: Span::millis(20),
+        }
+    }
+}
+
+/// Why a run is not looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "guard", content = "why", rename_all = "kebab-case")]
+pub enum Exclusion {
+    /// The emitter did not keep to the script, or was asked twice.
+    Ledger(String),
+    /// The reader itself was late.
+    Client(String),
+    /// The direct path of that round was not clean.
+    Direct(String),
+    /// The page was hidden.
+    Page(String),
+}
+
+impl Exclusion {
+    /// The guard's name, as counted in the results.
+    pub fn guard(&self) -> &'static str {
+        match self {
+            Exclusion::Ledger(_) => "ledger",
+            Exclusion::Client(_) => "client",
+            Exclusion::Direct(_) => "direct",
+            Exclusion::Page(_) => "page",
+        }
+    }
+
+    /// The reason, with its figures.
+    pub fn why(&self) -> &str {
+        match self {
+            Exclusion::Ledger(why)
+            | Exclusion::Client(why)
+            | Exclusion::Direct(why)
+            | Exclusion::Page(why) => why,
+        }
+    }
+}
+
+impl Guards {
+    /// The lateness tolerance for a script's pace.
+    pub fn lateness_for(&self, script: &Script) -> Span {
+        let share = script.shortest_interval().map_or(self.lateness_us, |interval| {
+            Span((interval.as_micros() as f64 * self.lateness_share) as i64)
+        });
+        share.max(self.lateness_floor_us).min(self.lateness_us)
+    }
+
+    /// Whether a run may be looked at, by itself. A run that never reached the emitter has no
+    /// ledger: that is an outcome (it failed), not an exclusion.
+    pub fn check(&self, ledger: Option<&Ledger>, arrivals: &Arrivals) -> Option<Exclusion> {
+        if let Some(page) = &arrivals.page
+            && page.hidden
+        {
+            return Some(Exclusion::Page("the tab was hidden during the run".into()));
+        }
+        if let Some(page) = &arrivals.page
+            && page.reconnects > 0
+        {
+            return Some(Exclusion::Page(format!("EventSource reconnected {} times", page.reconnects)));
+        }
+        let ledger = ledger?;
+        if ledger.attempts > self.attempts {
+            return Some(Exclusion::Ledger(format!(
+                "requested {} times: something on the way tried again",
+                ledger.attempts
+            )));
+        }
+        let tolerance = self.lateness_for(&ledger.script);
+        if let Some(late) = ledger.max_lateness().filter(|late| *late > tolerance) {
+            return Some(Exclusion::Ledger(format!(
+                "the emitter was {late} late, tolerance {tolerance}"
+            )));
+        }
+        let merged = ledger.merged_writes();
+        if merged > self.merged_writes {
+            return Some(Exclusion::Ledger(format!(
+                "the emitter wrote {merged} frames together with the frame before them"
+            )));
+        }
+        self.client_lag(arrivals, tolerance)
+    }
+
+    fn client_lag(&self, arrivals: &Arrivals, tolerance: Span) -> Option<Exclusion> {
+        let tolerance = Span((tolerance.as_micros() as f64 * self.client_lag_share) as i64);
+        let stamped = arrivals.deliveries.iter().filter_map(|d| Some(d.at - d.kernel?)).max();
+        if let Some(lag) = stamped.filter(|lag| *lag > tolerance) {
+            return Some(Exclusion::Client(format!(
+                "the reader was {lag} behind the kernel, tolerance {tolerance}"
+            )));
+        }
+        // The stamp is that of a read's last segment: an earlier one may have waited unseen
+        // while the reader was away from its socket.
+        let away = arrivals
+            .deliveries
+            .windows(2)
+            .filter_map(|pair| Some(pair[1].entered? - pair[0].at))
+            .max();
+        away.filter(|away| *away > tolerance).map(|away| {
+            Exclusion::Client(format!(
+                "the reader was away from its socket for {away}, tolerance {tolerance}"
+            ))
+        })
+    }
+
+    /// Whether a run of the direct path is clean enough for its round to count.
+    pub fn direct_is_clean(&self, measurement: &Measurement) -> Result<(), String> {
+        match &measurement.outcome {
+            Outcome::Complete => {}
+            other => return Err(format!("the direct path did not complete: {other:?}")),
+        }
+        // Where the script writes frames together, the direct path may deliver them together.
+        let per_read = measurement.frames_per_read().unwrap_or_default();
+        if per_read > self.direct_frames_per_read {
+            return Err(format!(
+                "the direct path gave {per_read:.2} frames per read, tolerance {:.2}",
+                self.direct_frames_per_read
+            ));
+        }
+        let mut holds: Vec<Span> = measurement.holds.iter().map(|hold| hold.after).collect();
+        holds.sort_unstable();
+        match crate::stats::nearest_rank(&holds, 0.9) {
+            Some(hold) if hold > self.direct_hold_us => Err(format!(
+                "the direct path held frames for {hold}, tolerance {}",
+                self.direct_hold_us
+            )),
+            _ => Ok(()),
+        }
+    }
+}

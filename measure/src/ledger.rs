@@ -1,0 +1,86 @@
+//! The emitter's own record of one run: when each frame was due, and when its bytes left.
+
+use serde::{Deserialize, Serialize};
+
+use crate::script::Script;
+use crate::units::{RunId, Span, Stamp};
+
+/// One frame's line in the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The frame's sequence number.
+    pub seq: u32,
+    /// When the script wanted its last byte written.
+    pub due: Stamp,
+    /// Before the write that carried its last byte (`e0`).
+    pub before: Stamp,
+    /// After that write returned (`e`).
+    pub after: Stamp,
+    /// Which write of the connection's response it was, counted from 0.
+    pub write: u32,
+}
+
+impl Entry {
+    /// Write time minus due time; the write is part of it.
+    pub fn lateness(&self) -> Span {
+        self.after - self.due
+    }
+}
+
+/// The emitter's record of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// The run.
+    pub run: RunId,
+    /// The emitter process that kept it.
+    pub instance: String,
+    /// How many requests came with this run id; more than one excludes the run.
+    pub attempts: u32,
+    /// What was played.
+    pub script: Script,
+    /// The HTTP version of the request as it reached the emitter, such as `HTTP/1.1`.
+    pub upstream_protocol: String,
+    /// The one monotonic start that all due times are counted from.
+    pub started: Stamp,
+    /// One line a frame, in order of writing.
+    pub entries: Vec<Entry>,
+    /// Writes of the response so far, the head's included.
+    pub writes: u32,
+    /// Body bytes that left.
+    pub body_bytes: u64,
+    /// When the response's last byte was written; absent while it runs or after a client left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<Stamp>,
+    /// Why it ended early, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
+}
+
+impl Ledger {
+    /// The line of a frame.
+    pub fn entry(&self, seq: u32) -> Option<&Entry> {
+        // Frames are written in order, so the index is nearly always the sequence number.
+        match self.entries.get(seq as usize) {
+            Some(entry) if entry.seq == seq => Some(entry),
+            _ => self.entries.iter().find(|entry| entry.seq == seq),
+        }
+    }
+
+    /// The greatest lateness of any frame.
+    pub fn max_lateness(&self) -> Option<Span> {
+        self.entries.iter().map(Entry::lateness).max()
+    }
+
+    /// Frames that left in the same write as the frame before them though the script gave
+    /// them writes of their own.
+    pub fn merged_writes(&self) -> u32 {
+        let planned = self.script.write_of_frames();
+        self.entries
+            .windows(2)
+            .filter(|pair| {
+                let apart = planned.get(pair[0].seq as usize) != planned.get(pair[1].seq as usize);
+                pair[0].write == pair[1].write && apart
+            })
+            .count() as u32
+    }
+}

@@ -1,0 +1,199 @@
+//! Joins one run's ledger and arrivals into a measurement.
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::{Arrivals, End};
+use crate::ledger::Ledger;
+use crate::units::{Span, Stamp};
+
+/// How a run came out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The terminal event came and there was text.
+    Complete,
+    /// It ended before its terminal event, whatever the framing said.
+    Truncated,
+    /// It ended well without a token.
+    NoToken,
+    /// An error.
+    Failed {
+        /// What failed, in one line.
+        what: String,
+    },
+}
+
+/// How long the path held one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// The frame.
+    pub seq: u32,
+    /// Arrival less the end of its write (`k − e`), signed.
+    pub after: Span,
+    /// Arrival less the start of its write (`k − e0`): the truth is between the two.
+    pub before: Span,
+}
+
+/// A delivery that completed frames, as the verdict sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Burst {
+    /// When it arrived.
+    pub at: Stamp,
+    /// How many frames of the script it completed.
+    pub frames: u32,
+    /// Bytes on the wire, where the reader knows them.
+    pub bytes: Option<u64>,
+    /// How long its first frame had been held (`k − e`); absent without a ledger.
+    pub first_hold: Option<Span>,
+    /// How long its last frame had been held.
+    pub last_hold: Option<Span>,
+}
+
+/// What one run measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// How it came out.
+    pub outcome: Outcome,
+    /// Frames with an event or a sequence number that came.
+    pub frames: u32,
+    /// Frames that the script has; absent without a ledger.
+    pub frames_planned: Option<u32>,
+    /// Deliveries that completed at least one frame.
+    pub deliveries: u32,
+    /// Every delivery, also those that completed no frame.
+    pub reads: u32,
+    /// Call to established connection.
+    pub connect: Option<Span>,
+    /// Call to the response's head.
+    pub head: Option<Span>,
+    /// Call to the first byte of the body.
+    pub first_byte: Option<Span>,
+    /// Call to the first event of any kind.
+    pub first_event: Option<Span>,
+    /// Call to the first event with visible text.
+    pub ttft: Option<Span>,
+    /// Call to the moment at which half of all bytes had come.
+    pub half_bytes: Option<Span>,
+    /// Call to the emitter's last write.
+    pub upstream_done: Option<Span>,
+    /// Call to the end.
+    pub total: Span,
+    /// Between consecutive frames' arrivals.
+    pub gaps: Vec<Span>,
+    /// How long the path held each frame; empty without a ledger.
+    pub holds: Vec<Hold>,
+    /// The deliveries that completed frames.
+    pub bursts: Vec<Burst>,
+    /// When the emitter wrote the last frame; absent without a ledger.
+    pub last_written: Option<Stamp>,
+    /// The segment's payload on the reader's connection.
+    pub segment_bytes: Option<u32>,
+}
+
+impl Measurement {
+    /// Joins the two sides of one run. Frames are joined by sequence number.
+    pub fn join(ledger: Option<&Ledger>, arrivals: &Arrivals) -> Measurement {
+        let since = |at: Stamp| at - arrivals.call;
+        let counted = |frame: &&crate::FrameMark| frame.event || frame.seq.is_some();
+        let mut holds = Vec::new();
+        let mut bursts = Vec::new();
+        let mut times = Vec::new();
+        for delivery in &arrivals.deliveries {
+            let frames: Vec<_> = delivery.frames.iter().filter(counted).collect();
+            let hold_of = |seq: u32| {
+                let entry = ledger?.entry(seq)?;
+                Some(Hold {
+                    seq,
+                    after: delivery.arrived() - entry.after,
+                    before: delivery.arrived() - entry.before,
+                })
+            };
+            let held: Vec<Hold> = frames.iter().filter_map(|frame| hold_of(frame.seq?)).collect();
+            times.extend(frames.iter().map(|_| delivery.at));
+            if !frames.is_empty() {
+                bursts.push(Burst {
+                    at: delivery.arrived(),
+                    frames: frames.len() as u32,
+                    bytes: delivery.bytes,
+                    first_hold: held.first().map(|hold| hold.after),
+                    last_hold: held.last().map(|hold| hold.after),
+                });
+            }
+            holds.extend(held);
+        }
+        let first = |wanted: fn(&crate::FrameMark) -> bool| {
+            arrivals.frames().find(|(_, frame)| wanted(frame)).map(|(delivery, _)| since(delivery.at))
+        };
+        let first_body = arrivals.deliveries.iter().find(|delivery| {
+            delivery.body_bytes.map_or(!delivery.frames.is_empty(), |bytes| bytes > 0)
+        });
+        Measurement {
+            outcome: outcome(arrivals),
+            frames: times.len() as u32,
+            frames_planned: ledger.map(|ledger| ledger.script.frame_count()),
+            deliveries: bursts.len() as u32,
+            reads: arrivals.deliveries.len() as u32,
+            connect: arrivals.connected.map(since),
+            head: arrivals.head.map(since),
+            first_byte: first_body.map(|delivery| since(delivery.at)),
+            first_event: first(|frame| frame.event),
+            ttft: first(|frame| frame.text),
+            half_bytes: half_bytes(arrivals).map(since),
+            upstream_done: ledger.and_then(|ledger| ledger.done).map(since),
+            total: since(arrivals.ended),
+            gaps: times.windows(2).map(|pair| pair[1] - pair[0]).collect(),
+            holds,
+            bursts,
+            last_written: ledger
+                .and_then(|ledger| ledger.entries.last())
+                .map(|entry| entry.after),
+            segment_bytes: arrivals.segment_bytes,
+        }
+    }
+
+    /// Frames received by deliveries that completed at least one; absent without a frame.
+    pub fn frames_per_read(&self) -> Option<f64> {
+        (self.deliveries > 0).then(|| f64::from(self.frames) / f64::from(self.deliveries))
+    }
+
+    /// Whether all frames of an answer with more than one came at once.
+    pub fn single_delivery(&self) -> bool {
+        self.frames > 1 && self.deliveries == 1
+    }
+}
+
+fn outcome(arrivals: &Arrivals) -> Outcome {
+    if let Some(status) = arrivals.status.filter(|status| *status != 200) {
+        return Outcome::Failed { what: format!("the endpoint answered {status}") };
+    }
+    if let End::Failed { what } = &arrivals.end {
+        return Outcome::Failed { what: what.clone() };
+    }
+    if arrivals.foreign_frames > 0 {
+        return Outcome::Failed {
+            what: format!("{} frames of another run came", arrivals.foreign_frames),
+        };
+    }
+    if !arrivals.has_terminal() {
+        return match arrivals.end {
+            End::TimedOut { limit_us } => Outcome::Failed {
+                what: format!("no byte for {} and no terminal event", Span(limit_us)),
+            },
+            _ => Outcome::Truncated,
+        };
+    }
+    if arrivals.frames().any(|(_, frame)| frame.text) {
+        Outcome::Complete
+    } else {
+        Outcome::NoToken
+    }
+}
+
+fn half_bytes(arrivals: &Arrivals) -> Option<Stamp> {
+    let total: u64 = arrivals.deliveries.iter().filter_map(|delivery| delivery.bytes).sum();
+    let mut came = 0;
+    arrivals.deliveries.iter().find_map(|delivery| {
+        came += delivery.bytes?;
+        (total > 0 && came * 2 >= total).then_some(delivery.at)
+    })
+}

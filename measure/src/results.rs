@@ -1,0 +1,295 @@
+//! The results document, `holdup.results/1`, and how it is derived from the runs.
+//!
+//! Runs are records of raw ledgers and arrivals, kept one a line; the document is derived from
+//! them, so that every figure and every verdict can be made again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::Arrivals;
+use crate::cell::{Cell, DIRECT};
+use crate::guards::{Exclusion, Guards};
+use crate::ledger::Ledger;
+use crate::measurement::Measurement;
+use crate::summary::{self, JudgedRun, Summary};
+use crate::units::Span;
+use crate::verdict::{Finding, Thresholds, Verdict};
+
+/// The schema that this code writes, and the only one it reads.
+pub const SCHEMA: &str = "holdup.results/1";
+
+/// The machine, as far as it shapes the figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Kernel name and release.
+    pub kernel: String,
+    /// Processors that may be used.
+    pub cpus: u32,
+    /// One-minute load average before the first run; absent where it cannot be read.
+    pub load_before: Option<f64>,
+    /// The same after the last run.
+    pub load_after: Option<f64>,
+    /// The receive buffer offered at each `recv()`, bytes.
+    pub recv_buffer: u32,
+}
+
+/// One way to the emitter and what it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// Its name, such as `haproxy-no-delay`.
+    pub name: String,
+    /// The one setting that makes it special.
+    pub label: String,
+    /// The software; absent for `direct`.
+    pub proxy: Option<String>,
+    /// The version the binary itself told.
+    pub version: Option<String>,
+    /// Where the binary came from.
+    pub source: Option<String>,
+    /// Its hash.
+    pub sha256: Option<String>,
+    /// The full text of the configuration that ran.
+    pub config: Option<String>,
+    /// Why it could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+impl Endpoint {
+    /// The control.
+    pub fn direct() -> Endpoint {
+        Endpoint {
+            name: DIRECT.into(),
+            label: "no proxy".into(),
+            proxy: None,
+            version: None,
+            source: None,
+            sha256: None,
+            config: None,
+            failed: None,
+        }
+    }
+}
+
+/// The browser that read, as it told itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Browser {
+    /// Engine name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Whether the page was cross-origin isolated.
+    pub isolated: bool,
+    /// Smallest step of its clock, microseconds.
+    pub clock_step_us: i64,
+}
+
+/// One run, raw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The cell's id.
+    pub cell: String,
+    /// The round, from 0.
+    pub round: u32,
+    /// Place in the whole order of runs, from 0.
+    pub position: u32,
+    /// The emitter's side; absent when the request never reached it.
+    pub ledger: Option<Ledger>,
+    /// The reader's side.
+    pub arrivals: Arrivals,
+    /// The tap's side of the same stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Arrivals>,
+}
+
+/// One row: a cell and its figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// The identity that runs name.
+    pub id: String,
+    /// What was measured.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The browser that read; absent outside one.
+    pub browser: Option<Browser>,
+    /// The figures.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+/// The results document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Whether every planned run was made.
+    pub complete: bool,
+    /// The command that made it.
+    pub command: Vec<String>,
+    /// Seed of the shuffle.
+    pub seed: u64,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// The machine.
+    pub machine: Machine,
+    /// Tolerances of the guards.
+    pub guards: Guards,
+    /// Ways to the emitter.
+    pub endpoints: Vec<Endpoint>,
+    /// The rows.
+    pub cells: Vec<CellResult>,
+}
+
+/// A document that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON, or not a results document.
+    #[error("not a results document: {0}")]
+    NotResults(#[from] serde_json::Error),
+    /// Another schema.
+    #[error("its schema is {0:?}, this program reads {SCHEMA:?}: use the version that wrote it")]
+    OtherSchema(String),
+}
+
+impl Document {
+    /// Reads a document, refusing a schema it does not know.
+    ///
+    /// # Errors
+    /// When the text is no results document of [`SCHEMA`].
+    pub fn from_json(text: &str) -> Result<Document, ReadError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+        }
+        let head: Head = serde_json::from_str(text)?;
+        if head.schema != SCHEMA {
+            return Err(ReadError::OtherSchema(head.schema.chars().take(60).collect()));
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The row of a cell.
+    pub fn cell(&self, id: &str) -> Option<&CellResult> {
+        self.cells.iter().find(|cell| cell.id == id)
+    }
+
+    /// Share of all runs that were excluded, and share of cells left undecided.
+    pub fn noise(&self) -> (f64, f64) {
+        let excluded: u32 = self.cells.iter().flat_map(|c| c.summary.excluded.values()).sum();
+        let runs: u32 = excluded + self.cells.iter().map(|cell| cell.summary.runs).sum::<u32>();
+        let undecided = self
+            .cells
+            .iter()
+            .filter(|cell| {
+                matches!(cell.summary.verdict.name, Verdict::CannotTell | Verdict::Void)
+            })
+            .count();
+        let share = |part: f64, whole: usize| if whole == 0 { 0.0 } else { part / whole as f64 };
+        (share(f64::from(excluded), runs as usize), share(undecided as f64, self.cells.len()))
+    }
+}
+
+/// Derives the rows from raw runs: judges each run, voids what the direct path voids, pools.
+pub fn derive_cells(
+    cells: &[Cell],
+    runs: &[RunRecord],
+    endpoints: &[Endpoint],
+    browsers: &BTreeMap<String, Browser>,
+    guards: &Guards,
+) -> Vec<CellResult> {
+    let thresholds = Thresholds::standard();
+    let unclean = unclean_rounds(cells, runs, guards);
+    let judged = |cell: &Cell| -> Vec<JudgedRun> {
+        let id = cell.id();
+        let key = cell.control_key();
+        runs.iter()
+            .filter(|run| run.cell == id)
+            .map(|run| judge(run, unclean.get(&(key.clone(), run.round)), guards))
+            .collect()
+    };
+    cells
+        .iter()
+        .map(|cell| {
+            let control = cells
+                .iter()
+                .find(|other| other.is_direct() && other.control_key() == cell.control_key());
+            let floor = control.and_then(|control| summary::path_floor(&judged(control)));
+            let mut summary = summary::summarise(&judged(cell), floor, &thresholds);
+            let endpoint = endpoints.iter().find(|endpoint| endpoint.name == cell.endpoint);
+            if let Some(why) = endpoint.and_then(|endpoint| endpoint.failed.as_ref()) {
+                summary.verdict = Finding::new(Verdict::Failed, why.clone());
+            }
+            CellResult {
+                id: cell.id(),
+                browser: cell.engine.as_ref().and_then(|engine| browsers.get(engine).cloned()),
+                cell: cell.clone(),
+                summary,
+            }
+        })
+        .collect()
+}
+
+/// Which rounds of which control were not clean, and why. A round whose control was excluded by
+/// a guard of its own has no ground to stand on either.
+fn unclean_rounds(
+    cells: &[Cell],
+    runs: &[RunRecord],
+    guards: &Guards,
+) -> BTreeMap<(String, u32), String> {
+    let mut unclean = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.is_direct()) {
+        let id = cell.id();
+        let mut accepted: BTreeMap<u32, bool> = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.cell == id) {
+            let judged = judge(run, None, guards);
+            let clean = judged.exclusion.is_none();
+            *accepted.entry(run.round).or_default() |= clean;
+            if clean && let Err(why) = guards.direct_is_clean(judged.path()) {
+                unclean.entry((cell.control_key(), run.round)).or_insert(why);
+            }
+        }
+        for (round, _) in accepted.into_iter().filter(|(_, any)| !any) {
+            unclean
+                .entry((cell.control_key(), round))
+                .or_insert_with(|| "the guards left no run of the direct path in this round".into());
+        }
+    }
+    unclean
+}
+
+fn judge(run: &RunRecord, unclean: Option<&String>, guards: &Guards) -> JudgedRun {
+    let ledger = run.ledger.as_ref();
+    let measurement = Measurement::join(ledger, &run.arrivals);
+    let wire = run.wire.as_ref().map(|wire| Measurement::join(ledger, wire));
+    let exclusion = guards
+        .check(ledger, &run.arrivals)
+        .or_else(|| guards.check(ledger, run.wire.as_ref()?))
+        .or_else(|| unclean.map(|why| Exclusion::Direct(why.clone())));
+    JudgedRun {
+        browser_holds: run.wire.as_ref().map_or(Vec::new(), |wire| browser_holds(wire, run)),
+        tap_costs: run.wire.as_ref().map_or(Vec::new(), |wire| {
+            wire.deliveries.iter().filter_map(|d| Some(d.forwarded? - d.kernel?)).collect()
+        }),
+        clock_uncertainty: run.arrivals.clock.map(|clock| clock.uncertainty()),
+        measurement,
+        wire,
+        exclusion,
+    }
+}
+
+/// `b − f` for each frame that both saw.
+fn browser_holds(wire: &Arrivals, run: &RunRecord) -> Vec<Span> {
+    let forwarded: BTreeMap<u32, crate::Stamp> = wire
+        .frames()
+        .filter_map(|(delivery, frame)| Some((frame.seq?, delivery.forwarded?)))
+        .collect();
+    run.arrivals
+        .frames()
+        .filter_map(|(delivery, frame)| Some(delivery.at - *forwarded.get(&frame.seq?)?))
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "results_tests.rs"]
+mod tests;

@@ -1,0 +1,220 @@
+//! Pools the runs of a cell.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::guards::Exclusion;
+use crate::measurement::{Measurement, Outcome};
+use crate::stats::{RatioSpread, Spread};
+use crate::units::Span;
+use crate::verdict::{self, Finding, Thresholds, Verdict};
+
+/// How the accepted runs of a cell came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// With the terminal event and a token.
+    pub complete: u32,
+    /// Ended before the terminal event.
+    pub truncated: u32,
+    /// Errors.
+    pub failed: u32,
+    /// Ended well without a token.
+    pub no_token: u32,
+}
+
+/// The figures of one cell. What does not apply is absent, never 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Accepted runs.
+    pub runs: u32,
+    /// Runs that a guard excluded, by guard.
+    pub excluded: BTreeMap<String, u32>,
+    /// The first reason of each guard.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded_because: Vec<String>,
+    /// How the accepted runs came out.
+    pub outcomes: Outcomes,
+    /// Why no figure of this cell counts.
+    pub void: Option<String>,
+    /// Call to the first event with visible text.
+    pub ttft_us: Option<Spread>,
+    /// Call to established connection.
+    pub connect_us: Option<Spread>,
+    /// Call to the response's head.
+    pub head_us: Option<Spread>,
+    /// Call to the first byte of the body.
+    pub first_byte_us: Option<Spread>,
+    /// Call to the first event.
+    pub first_event_us: Option<Spread>,
+    /// Call to half of the bytes.
+    pub half_bytes_us: Option<Spread>,
+    /// Call to the emitter's last write.
+    pub upstream_done_us: Option<Spread>,
+    /// Call to the end.
+    pub total_us: Option<Spread>,
+    /// Between consecutive frames, pooled over the runs.
+    pub gap_us: Option<Spread>,
+    /// Reads of a run that completed frames, median over runs.
+    pub reads: Option<u32>,
+    /// Frames received by reads that completed at least one.
+    pub frames_per_read: Option<RatioSpread>,
+    /// The tap's own frames per read of the same streams, for a browser's cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_frames_per_read: Option<RatioSpread>,
+    /// Share of runs whose frames all came at once.
+    pub single_delivery_share: Option<f64>,
+    /// `k − e` less the direct path's median.
+    pub path_hold_us: Option<Spread>,
+    /// The direct path's median of `k − e` that was taken off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_floor_us: Option<Span>,
+    /// Width of the interval `[k − e, k − e0]`, median: the path hold is uncertain by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_uncertainty_us: Option<Span>,
+    /// Tap's write to the reader's handler.
+    pub browser_hold_us: Option<Spread>,
+    /// Worker's handler to the page's.
+    pub page_us: Option<Spread>,
+    /// Handler to paint.
+    pub paint_us: Option<Spread>,
+    /// Tap's kernel stamp to its own write: shown so that it is never billed to the proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tap_cost_us: Option<Spread>,
+    /// How far the browser's clock may be off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_uncertainty_us: Option<Span>,
+    /// What was found.
+    pub verdict: Finding,
+}
+
+/// One run of a cell, judged.
+#[derive(Clone, Debug)]
+pub struct JudgedRun {
+    /// What the reader of the cell measured.
+    pub measurement: Measurement,
+    /// What the tap saw of the same stream, for a browser's run.
+    pub wire: Option<Measurement>,
+    /// Handler less the tap's write for each frame (`b − f`).
+    pub browser_holds: Vec<Span>,
+    /// The tap's write less the kernel's stamp for each delivery (`f − k`).
+    pub tap_costs: Vec<Span>,
+    /// How far the reader's clock may be off.
+    pub clock_uncertainty: Option<Span>,
+    /// Why it does not count.
+    pub exclusion: Option<Exclusion>,
+}
+
+impl JudgedRun {
+    /// Where the path's holds are read: at the tap when there is one, else at the reader.
+    pub fn path(&self) -> &Measurement {
+        self.wire.as_ref().unwrap_or(&self.measurement)
+    }
+
+    /// The median hold of the path in this run.
+    fn path_holds(&self) -> impl Iterator<Item = Span> {
+        self.path().holds.iter().map(|hold| hold.after)
+    }
+}
+
+/// The direct path's median `k − e` over accepted runs: what the path hold is counted from.
+pub fn path_floor(direct: &[JudgedRun]) -> Option<Span> {
+    Spread::of(accepted(direct).flat_map(JudgedRun::path_holds)).map(|spread| spread.median)
+}
+
+fn accepted(runs: &[JudgedRun]) -> impl Iterator<Item = &JudgedRun> + Clone {
+    runs.iter().filter(|run| run.exclusion.is_none())
+}
+
+/// Pools judged runs. Milestones go over complete runs, gaps over all frames of them; truncated
+/// and failed runs are counted, never averaged in.
+pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Thresholds) -> Summary {
+    let mut excluded: BTreeMap<String, u32> = BTreeMap::new();
+    let mut because = Vec::new();
+    for exclusion in runs.iter().filter_map(|run| run.exclusion.as_ref()) {
+        let count = excluded.entry(exclusion.guard().into()).or_default();
+        if *count == 0 {
+            because.push(format!("{}: {}", exclusion.guard(), exclusion.why()));
+        }
+        *count += 1;
+    }
+    let mut outcomes = Outcomes::default();
+    for run in accepted(runs) {
+        match run.measurement.outcome {
+            Outcome::Complete => outcomes.complete += 1,
+            Outcome::Truncated => outcomes.truncated += 1,
+            Outcome::NoToken => outcomes.no_token += 1,
+            Outcome::Failed { .. } => outcomes.failed += 1,
+        }
+    }
+    let complete =
+        || accepted(runs).filter(|run| matches!(run.measurement.outcome, Outcome::Complete));
+    let over = |of: fn(&Measurement) -> Option<Span>| {
+        Spread::of(complete().filter_map(|run| of(&run.measurement)))
+    };
+    let count = accepted(runs).count() as u32;
+    let void = (count == 0 && !runs.is_empty()).then(|| {
+        format!("every one of {} runs was excluded ({})", runs.len(), because.join("; "))
+    });
+    let findings: Vec<(Finding, Option<Span>)> = accepted(runs)
+        .map(|run| (verdict::of_run(run.path_evidence(), thresholds), run.measurement.ttft))
+        .collect();
+    let verdict = match &void {
+        Some(reason) => Finding::new(Verdict::Void, reason.clone()),
+        None => verdict::of_cell(&findings, thresholds),
+    };
+    let single = complete().filter(|run| run.measurement.single_delivery()).count();
+    let complete_count = complete().count();
+    let mut reads: Vec<u32> = complete().map(|run| run.measurement.deliveries).collect();
+    reads.sort_unstable();
+    Summary {
+        runs: count,
+        excluded,
+        excluded_because: because,
+        outcomes,
+        void,
+        ttft_us: over(|m| m.ttft),
+        connect_us: over(|m| m.connect),
+        head_us: over(|m| m.head),
+        first_byte_us: over(|m| m.first_byte),
+        first_event_us: over(|m| m.first_event),
+        half_bytes_us: over(|m| m.half_bytes),
+        upstream_done_us: over(|m| m.upstream_done),
+        total_us: over(|m| Some(m.total)),
+        gap_us: Spread::of(complete().flat_map(|run| run.measurement.gaps.iter().copied())),
+        reads: crate::stats::nearest_rank(&reads, 0.5),
+        frames_per_read: RatioSpread::of(
+            complete().filter_map(|run| run.measurement.frames_per_read()),
+        ),
+        wire_frames_per_read: RatioSpread::of(
+            complete().filter_map(|run| run.wire.as_ref()?.frames_per_read()),
+        ),
+        single_delivery_share: (complete_count > 0)
+            .then(|| single as f64 / complete_count as f64),
+        path_hold_us: Spread::of(
+            complete().flat_map(JudgedRun::path_holds).map(|hold| hold - floor.unwrap_or_default()),
+        ),
+        path_floor_us: floor,
+        path_uncertainty_us: Spread::of(
+            complete().flat_map(|run| &run.path().holds).map(|hold| hold.before - hold.after),
+        )
+        .map(|spread| spread.median),
+        browser_hold_us: Spread::of(complete().flat_map(|run| run.browser_holds.iter().copied())),
+        page_us: None,
+        paint_us: None,
+        tap_cost_us: Spread::of(complete().flat_map(|run| run.tap_costs.iter().copied())),
+        clock_uncertainty_us: complete().filter_map(|run| run.clock_uncertainty).max(),
+        verdict,
+    }
+}
+
+impl JudgedRun {
+    /// The evidence that names who held it. A browser's failed or truncated run is judged by
+    /// what the browser saw; a complete one by the wire, since bursts there belong to the path.
+    fn path_evidence(&self) -> &Measurement {
+        match self.measurement.outcome {
+            Outcome::Complete => self.path(),
+            _ => &self.measurement,
+        }
+    }
+}

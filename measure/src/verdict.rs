@@ -1,0 +1,253 @@
+//! Verdicts: what one run's evidence shows, and what the runs of a cell show together.
+//!
+//! Every threshold stands in [`Thresholds`], with its reason.
+
+use serde::{Deserialize, Serialize};
+
+use crate::measurement::{Burst, Measurement, Outcome};
+use crate::stats::{median, nearest_rank};
+use crate::units::Span;
+
+/// The name of what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Frames come one by one, at once.
+    Live,
+    /// Nearly everything comes at the very end.
+    Held,
+    /// Bursts with the period of the kernel's cork timer, or of one segment's worth of bytes.
+    Corked,
+    /// The stream ended before its terminal event.
+    Truncated,
+    /// It ended well without a token.
+    NoToken,
+    /// An error.
+    Failed,
+    /// The guards took the ground away.
+    Void,
+    /// The evidence does not decide.
+    CannotTell,
+}
+
+impl Verdict {
+    /// The name as it stands in results and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Live => "live",
+            Verdict::Held => "held",
+            Verdict::Corked => "corked",
+            Verdict::Truncated => "truncated",
+            Verdict::NoToken => "no-token",
+            Verdict::Failed => "failed",
+            Verdict::Void => "void",
+            Verdict::CannotTell => "cannot-tell",
+        }
+    }
+}
+
+/// A verdict with one sentence that holds its figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was found.
+    pub name: Verdict,
+    /// Why, in one sentence.
+    pub because: String,
+}
+
+impl Finding {
+    /// A verdict and its reason.
+    pub fn new(name: Verdict, because: impl Into<String>) -> Finding {
+        Finding { name, because: because.into() }
+    }
+}
+
+/// Every threshold of the verdicts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Frames per read up to which a path is live.
+    pub live_frames_per_read: f64,
+    /// Path hold (90th percentile) up to which a path is live.
+    pub live_hold: Span,
+    /// Share of all frames in the last delivery from which a stream is held.
+    pub held_share: f64,
+    /// Shortest hold of a burst's first frame that the cork timer explains.
+    pub cork_min: Span,
+    /// Longest hold of a burst's first frame that the cork timer explains.
+    pub cork_max: Span,
+    /// Least hold of a burst's last frame if a timer, and not that frame's own write, released it.
+    pub timer_last_hold: Span,
+    /// Share of the waiting bursts that must fit a pattern for the pattern to be named.
+    pub pattern_share: f64,
+    /// Share of a cell's runs that must agree.
+    pub agreement: f64,
+}
+
+impl Thresholds {
+    /// The thresholds in force.
+    pub const fn standard() -> Thresholds {
+        Thresholds {
+            // The published floor of a clean path is 1.02 (one merged read in 41); four merged
+            // reads in 41 are still noise on a shared machine.
+            live_frames_per_read: 1.1,
+            // A tenth of the shortest hold known from any proxy (the cork's 200 ms), and under
+            // the 30 ms within which the public reports call an event "live".
+            live_hold: Span::millis(20),
+            // The terminal frame may come in a delivery of its own after a held answer.
+            held_share: 0.9,
+            // Linux keeps a corked or MSG_MORE tail for 200 ms (TCP_CORK's documented ceiling);
+            // measured 200–213 ms. A tenth below for the hold's own uncertainty, a timer tick
+            // and a busy machine above.
+            cork_min: Span::millis(180),
+            cork_max: Span::millis(260),
+            // A burst released by its own last frame shows that frame's plain transit time
+            // (0.1–0.5 ms measured); a timer fires between frames.
+            timer_last_hold: Span::micros(1_000),
+            pattern_share: 0.6,
+            agreement: 0.66,
+        }
+    }
+}
+
+/// What one accepted run shows.
+pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
+    match &measurement.outcome {
+        Outcome::Failed { what } => return Finding::new(Verdict::Failed, what.clone()),
+        Outcome::NoToken => {
+            return Finding::new(Verdict::NoToken, "the stream ended well, but without a token");
+        }
+        Outcome::Truncated => return truncated(measurement),
+        Outcome::Complete => {}
+    }
+    let (Some(per_read), false) = (measurement.frames_per_read(), measurement.holds.is_empty())
+    else {
+        return Finding::new(
+            Verdict::CannotTell,
+            "there is no ledger of this stream to hold its arrivals against",
+        );
+    };
+    let mut holds: Vec<Span> = measurement.holds.iter().map(|hold| hold.after).collect();
+    holds.sort_unstable();
+    let middle = nearest_rank(&holds, 0.5).unwrap_or_default();
+    let high = nearest_rank(&holds, 0.9).unwrap_or_default();
+    if per_read <= thresholds.live_frames_per_read && high <= thresholds.live_hold {
+        return Finding::new(
+            Verdict::Live,
+            format!("{per_read:.2} frames per read, held {middle} on the path (90% within {high})"),
+        );
+    }
+    held(measurement, thresholds).or_else(|| corked(measurement, thresholds)).unwrap_or_else(|| {
+        Finding::new(
+            Verdict::CannotTell,
+            format!(
+                "{per_read:.2} frames per read, held {middle} (90% within {high}), in no known pattern"
+            ),
+        )
+    })
+}
+
+fn truncated(measurement: &Measurement) -> Finding {
+    let planned = measurement
+        .frames_planned
+        .map_or(String::new(), |planned| format!(" of {planned}"));
+    Finding::new(
+        Verdict::Truncated,
+        format!(
+            "it ended after {} frames{planned} and {}, before its terminal event",
+            measurement.frames, measurement.total
+        ),
+    )
+}
+
+fn held(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
+    let last = measurement.bursts.last()?;
+    let first = measurement.bursts.first()?;
+    let waited = first.first_hold.filter(|hold| *hold > thresholds.live_hold)?;
+    let in_last = f64::from(last.frames) / f64::from(measurement.frames.max(1));
+    let nothing_before_the_end =
+        measurement.frames > 1 && measurement.last_written.is_some_and(|end| first.at >= end);
+    if !nothing_before_the_end && (in_last < thresholds.held_share || measurement.frames < 2) {
+        return None;
+    }
+    Some(Finding::new(
+        Verdict::Held,
+        format!(
+            "{} of {} frames came in the last delivery; the first one waited {waited}",
+            last.frames, measurement.frames
+        ),
+    ))
+}
+
+fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
+    let waiting: Vec<&Burst> = measurement
+        .bursts
+        .iter()
+        .filter(|burst| burst.first_hold.is_some_and(|hold| hold > thresholds.live_hold))
+        .collect();
+    if waiting.is_empty() {
+        return None;
+    }
+    let segment = measurement.segment_bytes.map(u64::from).filter(|bytes| *bytes > 0);
+    let fills = |burst: &Burst| {
+        burst.bytes.zip(segment).is_some_and(|(bytes, segment)| bytes % segment == 0)
+    };
+    let timed = |burst: &Burst| {
+        burst.first_hold.is_some_and(|hold| hold >= thresholds.cork_min && hold <= thresholds.cork_max)
+            && burst.last_hold.is_some_and(|hold| hold >= thresholds.timer_last_hold)
+    };
+    let by_timer = waiting.iter().filter(|burst| timed(burst)).count();
+    let by_segment = waiting.iter().filter(|burst| fills(burst)).count();
+    let fitting = waiting.iter().filter(|burst| timed(burst) || fills(burst)).count();
+    if (fitting as f64) < thresholds.pattern_share * waiting.len() as f64 {
+        return None;
+    }
+    let per_read = measurement.frames_per_read()?;
+    let first_holds: Vec<Span> = waiting.iter().filter_map(|burst| burst.first_hold).collect();
+    let wait = median(&first_holds)?;
+    let cause = if by_segment > by_timer {
+        format!("{by_segment} of {} bursts fill whole segments of {} bytes", waiting.len(), segment?)
+    } else {
+        format!(
+            "{by_timer} of {} bursts came when the kernel's 200 ms timer for a part-filled segment ran out",
+            waiting.len()
+        )
+    };
+    Some(Finding::new(
+        Verdict::Corked,
+        format!("{per_read:.2} frames per read, the first of each burst held {wait}: {cause}"),
+    ))
+}
+
+/// What the accepted runs of a cell show together: the verdict that enough of them share,
+/// with the sentence of the run whose TTFT is the median among them.
+pub fn of_cell(runs: &[(Finding, Option<Span>)], thresholds: &Thresholds) -> Finding {
+    let mut names: Vec<Verdict> = runs.iter().map(|(finding, _)| finding.name).collect();
+    names.sort_unstable();
+    let count = |name: Verdict| names.iter().filter(|other| **other == name).count();
+    let Some(most) = names.iter().copied().max_by_key(|name| count(*name)) else {
+        return Finding::new(Verdict::CannotTell, "no run was measured");
+    };
+    if (count(most) as f64) < thresholds.agreement * runs.len() as f64 {
+        let mut different = names.clone();
+        different.dedup();
+        let said: Vec<String> =
+            different.iter().map(|name| format!("{} {}", count(*name), name.name())).collect();
+        return Finding::new(
+            Verdict::CannotTell,
+            format!("the {} runs disagree: {}", runs.len(), said.join(", ")),
+        );
+    }
+    let mut agreeing: Vec<&(Finding, Option<Span>)> =
+        runs.iter().filter(|(finding, _)| finding.name == most).collect();
+    agreeing.sort_by_key(|(_, ttft)| *ttft);
+    let because = agreeing[(agreeing.len() - 1) / 2].0.because.clone();
+    let because = match runs.len() {
+        1 => because,
+        all => format!("{} of {all} runs; in the middle one: {because}", agreeing.len()),
+    };
+    Finding::new(most, because)
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

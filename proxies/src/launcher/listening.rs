@@ -1,0 +1,105 @@
+//! Whose socket it is that listens on a port.
+//!
+//! A connection that succeeds proves only that *somebody* listens. If another process
+//! took the port between its choice and the proxy's start, the instrument would measure a
+//! stranger under the proxy's name.
+
+use std::net::SocketAddr;
+
+use nix::unistd::Pid;
+
+/// Who listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A process of the family asked about, and nobody else.
+    Family,
+    /// Somebody else, or somebody else as well.
+    Other,
+    /// The kernel does not say.
+    Unknown,
+}
+
+/// Who listens on the port of `address`.
+#[cfg(target_os = "linux")]
+pub(super) fn owner(address: SocketAddr, family: &[Pid]) -> Owner {
+    let table = if address.is_ipv4() {
+        "/proc/net/tcp"
+    } else {
+        "/proc/net/tcp6"
+    };
+    let Ok(table) = std::fs::read_to_string(table) else {
+        return Owner::Unknown;
+    };
+    let listening = listeners(&table, address.port());
+    let Some(held) = sockets_of(family) else {
+        return Owner::Unknown;
+    };
+    // Not in the table: a server on all IPv6 addresses that takes IPv4 connections too.
+    if listening.is_empty() {
+        Owner::Unknown
+    } else if listening.iter().all(|inode| held.contains(inode)) {
+        Owner::Family
+    } else {
+        Owner::Other
+    }
+}
+
+/// Elsewhere there is no such table.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn owner(_address: SocketAddr, _family: &[Pid]) -> Owner {
+    Owner::Unknown
+}
+
+/// The socket numbers that listen on a port, on whichever address.
+#[cfg(target_os = "linux")]
+fn listeners(table: &str, port: u16) -> Vec<u64> {
+    const LISTEN: &str = "0A";
+    let entry = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (_, hex_port) = fields.get(1)?.rsplit_once(':')?;
+        let matches = u16::from_str_radix(hex_port, 16).ok()? == port && fields[3] == LISTEN;
+        if matches {
+            fields.get(9)?.parse().ok()
+        } else {
+            None
+        }
+    };
+    table.lines().skip(1).filter_map(entry).collect()
+}
+
+/// The sockets the processes hold; none if one of them cannot be looked into.
+#[cfg(target_os = "linux")]
+fn sockets_of(family: &[Pid]) -> Option<Vec<u64>> {
+    let mut found = Vec::new();
+    for pid in family {
+        let folder = match std::fs::read_dir(format!("/proc/{pid}/fd")) {
+            Ok(folder) => folder,
+            // It has ended since.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(_) => return None,
+        };
+        for entry in folder.flatten() {
+            let link = std::fs::read_link(entry.path()).unwrap_or_default();
+            let inode = link
+                .to_str()
+                .and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']'));
+            found.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
+        }
+    }
+    Some(found)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_one_own_listener_from_a_strangers() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        assert_eq!(owner(address, &[nix::unistd::getpid()]), Owner::Family);
+        assert_eq!(owner(address, &[]), Owner::Other);
+        drop(listener);
+        assert_eq!(owner(address, &[]), Owner::Unknown);
+    }
+}
