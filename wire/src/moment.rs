@@ -1,0 +1,59 @@
+//! The one monotonic clock of this machine.
+
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+
+/// Microseconds on `CLOCK_MONOTONIC`. Every process of one machine reads the same clock, so
+/// moments of emitter, tap and reader may be subtracted from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// Now.
+    pub fn now() -> Moment {
+        Moment(read(ClockId::CLOCK_MONOTONIC))
+    }
+
+    /// A moment of so many microseconds.
+    pub const fn from_micros(us: i64) -> Moment {
+        Moment(us)
+    }
+
+    /// Microseconds since the clock's own origin (the machine's start).
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Now, and a wall-clock time of the kernel converted with the offset between the two clocks
+    /// taken at this very moment: the wall clock may be stepped at any other.
+    pub(crate) fn now_with_wall(wall_us: Option<i64>) -> (Moment, Option<Moment>) {
+        let now = Moment::now();
+        let stamp = wall_us.map(|stamp| Moment(stamp - (read(ClockId::CLOCK_REALTIME) - now.0)));
+        (now, stamp)
+    }
+}
+
+fn read(clock: ClockId) -> i64 {
+    // The call fails only for a clock that does not exist, and both asked for are in POSIX.
+    clock_gettime(clock).map_or(0, |time| time.num_microseconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_never_runs_backwards() {
+        let moments: Vec<Moment> = (0..1_000).map(|_| Moment::now()).collect();
+        assert!(moments.is_sorted());
+        assert!(moments[0].micros() > 0);
+    }
+
+    #[test]
+    fn a_wall_time_of_now_converts_to_now() {
+        let wall = read(ClockId::CLOCK_REALTIME);
+        let (now, stamp) = Moment::now_with_wall(Some(wall));
+        let off = now.micros() - stamp.unwrap().micros();
+        assert!((0..50_000).contains(&off), "{off} µs");
+    }
+}
