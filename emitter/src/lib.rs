@@ -1,1 +1,27 @@
-//! Placeholder.
+//! The emitter: an axum server that plays scripts and keeps a ledger of what left its sockets
+//! and when.
+//!
+//! Parts: [`pacer`] wakes streams at absolute deadlines; [`play`] is the response body that
+//! yields a script's writes; [`listener`] wraps every connection so that the writes themselves
+//! are stamped; [`follow`] turns stamped writes into ledger lines; [`ledgers`] keeps a bounded
+//! number of ledgers; [`routes`] is the HTTP side.
+
+pub mod assets;
+pub mod follow;
+pub mod ledgers;
+pub mod listener;
+pub mod pacer;
+pub mod play;
+pub mod routes;
+pub mod server;
+
+pub use assets::Assets;
+pub use ledgers::{Ledgers, Lookup};
+pub use server::{Config, Emitter, StartError};
+
+use measure::Stamp;
+
+/// Now, on the clock that all native parts share.
+pub fn now() -> Stamp {
+    Stamp(wire::Moment::now().micros())
+}

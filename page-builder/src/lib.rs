@@ -1,1 +1,195 @@
-//! Placeholder.
+//! Makes `pkg/` from the page's cdylib, with wasm-bindgen as a library: no tool is downloaded.
+//!
+//! The folder is made whole beside its place and then put there by a rename, so that a build
+//! that dies half way leaves the page that was there before, never half of a new one.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use wasm_bindgen_cli_support::Bindgen;
+
+/// The stem of what is generated: `web_client.js` and `web_client_bg.wasm`.
+pub const OUT_NAME: &str = "web_client";
+
+/// What goes in and where it comes out.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The cdylib, as `cargo build -p web-client --target wasm32-unknown-unknown` leaves it.
+    pub wasm: PathBuf,
+    /// The folder to make.
+    pub out: PathBuf,
+    /// The style sheet to copy along as `style.css`.
+    pub css: Option<PathBuf>,
+}
+
+/// One generated file and what it costs to download.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSize {
+    /// Its name in the folder.
+    pub name: String,
+    /// Bytes on disk.
+    pub raw: u64,
+    /// Bytes after gzip at its best level.
+    pub gzipped: u64,
+}
+
+/// Makes the folder; returns its files by name.
+///
+/// # Errors
+/// When the input is missing or was made for another wasm-bindgen, or the folder cannot be
+/// written.
+pub fn build(build: &Build) -> Result<Vec<FileSize>> {
+    ensure!(
+        build.wasm.is_file(),
+        "{} is not there: build it first with `cargo build -p web-client --target \
+         wasm32-unknown-unknown --profile page`",
+        build.wasm.display()
+    );
+    let fresh = beside(&build.out, "new")?;
+    remove(&fresh)?;
+    let made = fill(build, &fresh).and_then(|()| sizes(&fresh));
+    match made {
+        Ok(files) => {
+            put(&fresh, &build.out)?;
+            Ok(files)
+        }
+        Err(error) => {
+            // The first error is the one to report; what is left is removed at the next build.
+            let _ = fs::remove_dir_all(&fresh);
+            Err(error)
+        }
+    }
+}
+
+fn fill(build: &Build, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Bindgen::new()
+        .input_path(&build.wasm)
+        .out_name(OUT_NAME)
+        .web(true)?
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(folder)
+        .with_context(|| format!("cannot make bindings from {}", build.wasm.display()))?;
+    if let Some(css) = &build.css {
+        fs::copy(css, folder.join("style.css"))
+            .with_context(|| format!("cannot copy {}", css.display()))?;
+    }
+    Ok(())
+}
+
+/// Puts a finished folder in its place. Between the two renames there is no folder at all,
+/// which a reader sees as "not built", and never as half built.
+fn put(fresh: &Path, out: &Path) -> Result<()> {
+    let old = beside(out, "old")?;
+    remove(&old)?;
+    if out.exists() {
+        fs::rename(out, &old).with_context(|| format!("cannot move {} away", out.display()))?;
+    }
+    fs::rename(fresh, out).with_context(|| format!("cannot put {} in place", out.display()))?;
+    remove(&old)
+}
+
+/// A name beside the folder, on the same file system so that a rename is atomic.
+fn beside(out: &Path, suffix: &str) -> Result<PathBuf> {
+    let Some(name) = out.file_name() else {
+        bail!("{} names no folder", out.display());
+    };
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".");
+    hidden.push(suffix);
+    Ok(out.with_file_name(hidden))
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot remove {}", folder.display())),
+    }
+}
+
+/// The files of a folder (and of the folders in it) with their sizes, by name.
+fn sizes(folder: &Path) -> Result<Vec<FileSize>> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        let entries = fs::read_dir(&next).with_context(|| format!("cannot list {}", next.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+            files.push(FileSize { name, raw: bytes.len() as u64, gzipped: gzipped(&bytes)? });
+        }
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+fn gzipped(bytes: &[u8]) -> Result<u64> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_input_says_how_to_make_it_and_leaves_the_old_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("pkg");
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join("web_client.js"), "old").unwrap();
+        let error = build(&Build { wasm: place.path().join("none.wasm"), out: out.clone(), css: None })
+            .unwrap_err();
+        assert!(error.to_string().contains("--profile page"), "{error}");
+        assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
+    }
+
+    #[test]
+    fn a_broken_input_leaves_the_old_folder_and_nothing_beside_it() {
+        let place = tempfile::tempdir().unwrap();
+        let (out, wasm) = (place.path().join("pkg"), place.path().join("broken.wasm"));
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join("web_client.js"), "old").unwrap();
+        fs::write(&wasm, "not wasm").unwrap();
+        assert!(build(&Build { wasm, out: out.clone(), css: None }).is_err());
+        assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_finished_folder_replaces_the_one_that_was_there() {
+        let place = tempfile::tempdir().unwrap();
+        let (out, fresh) = (place.path().join("pkg"), place.path().join(".pkg.new"));
+        for (folder, text) in [(&out, "old"), (&fresh, "new")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("web_client.js"), text).unwrap();
+        }
+        put(&fresh, &out).unwrap();
+        assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "new");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn sizes_are_told_raw_and_gzipped() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("a.css"), "a".repeat(1_000)).unwrap();
+        let files = sizes(place.path()).unwrap();
+        assert_eq!((files[0].name.as_str(), files[0].raw), ("a.css", 1_000));
+        assert!(files[0].gzipped < 100);
+    }
+}

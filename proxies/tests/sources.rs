@@ -1,5 +1,10 @@
 //! Where programs come from, with the real pip where an index can be reached.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a helper of a test may panic as the test itself may"
+)]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

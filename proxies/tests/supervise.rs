@@ -1,6 +1,10 @@
 //! The supervisor against real processes: nothing outlives its parent, however it dies.
 
-use std::os::unix::fs::PermissionsExt;
+#![allow(
+    clippy::unwrap_used,
+    reason = "a helper of a test may panic as the test itself may"
+)]
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -68,52 +72,42 @@ fn stopping_ends_the_whole_family() {
     assert!(!family.iter().any(runs), "stop returns when nobody is left");
 }
 
+/// Names the folder to the parent that is killed below.
+const ROLE: &str = "HOLDUP_TEST_PARENT_IN";
+
+/// Not a test by itself: the parent of `a_killed_parent_leaves_nobody`, in a process of
+/// its own. Without its variable it does nothing.
+#[test]
+fn the_parent_that_is_killed() {
+    let Some(folder) = std::env::var_os(ROLE).map(std::path::PathBuf::from) else {
+        return;
+    };
+    let mut command = shell(FAMILY, &folder);
+    command.remove_after(folder.join("scratch"));
+    let _child = command.spawn(&folder.join("log")).unwrap();
+    std::thread::sleep(Duration::from_secs(1000));
+}
+
 #[test]
 fn a_killed_parent_leaves_nobody() {
     let folder = tempfile::tempdir().unwrap();
-    // The parent is a shell that holds the writing end of the supervisor's pipe.
     let scratch = folder.path().join("scratch");
     std::fs::create_dir(&scratch).unwrap();
-    let script = folder.path().join("family.sh");
-    std::fs::write(&script, FAMILY).unwrap();
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut parent = std::process::Command::new("/bin/sh")
-        .args([
-            "-c",
-            r#"sleep 1000 | "$@""#,
-            "sh",
-            SUPERVISOR,
-            "supervise",
-            "--cwd",
-        ])
-        .arg(folder.path())
-        .arg("--remove-after")
-        .arg(&scratch)
-        .args(["--", "/bin/sh"])
-        .arg(&script)
+    let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_parent_that_is_killed"])
+        .env(ROLE, folder.path())
+        .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
     until("the family runs", || pids(folder.path()).len() == 4);
     let family = pids(folder.path());
+    assert!(family.iter().all(runs));
 
-    // `sleep` holds the pipe as a parent would: it dies without a word.
-    let holder = child_named(parent.id(), "sleep").expect("the pipe has a holder");
-    kill(holder, Signal::SIGKILL).unwrap();
+    // SIGKILL: the parent has no chance to clean up.
+    parent.kill().unwrap();
+    parent.wait().unwrap();
     until("the family is gone", || !family.iter().any(runs));
     until("the scratch folder is gone", || !scratch.exists());
-    parent.wait().unwrap();
-}
-
-fn child_named(parent: u32, name: &str) -> Option<Pid> {
-    let children =
-        std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
-    children
-        .split_whitespace()
-        .find(|pid| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|n| n.trim() == name)
-        })
-        .and_then(|pid| pid.parse().ok())
-        .map(Pid::from_raw)
 }
 
 #[test]

@@ -10,6 +10,10 @@ use nix::unistd::Pid;
 
 /// Who listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "always unknown there")
+)]
 pub(super) enum Owner {
     /// A process of the family asked about, and nobody else.
     Family,
@@ -57,7 +61,7 @@ fn listeners(table: &str, port: u16) -> Vec<u64> {
     let entry = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (_, hex_port) = fields.get(1)?.rsplit_once(':')?;
-        let matches = u16::from_str_radix(hex_port, 16).ok()? == port && fields[3] == LISTEN;
+        let matches = u16::from_str_radix(hex_port, 16).ok()? == port && *fields.get(3)? == LISTEN;
         if matches {
             fields.get(9)?.parse().ok()
         } else {

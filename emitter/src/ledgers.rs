@@ -1,0 +1,148 @@
+//! Keeps ledgers by run id, in bounded memory: the oldest run goes first, and its id is
+//! remembered so that asking for it says "dropped", not "unknown".
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use measure::ledger::Entry;
+use measure::{Ledger, RunId};
+
+use crate::follow::{SharedLedger, with};
+
+/// Memory for ledgers by default: 64 MiB hold some 40,000 runs of the headline stream.
+pub const DEFAULT_BYTES: usize = 64 << 20;
+/// How many dropped ids are remembered: 1.6 MB of them.
+const DROPPED_REMEMBERED: usize = 100_000;
+/// A ledger's fixed part, strings and map entry included.
+const FIXED_BYTES: usize = 512;
+
+/// What is known of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lookup {
+    /// The ledger as it stands.
+    Known(Box<Ledger>),
+    /// It was here and had to make room.
+    Dropped,
+    /// Nobody asked for a stream under this id.
+    Unknown,
+}
+
+#[derive(Default)]
+struct Store {
+    runs: HashMap<RunId, (SharedLedger, usize)>,
+    order: VecDeque<RunId>,
+    dropped: VecDeque<RunId>,
+    bytes: usize,
+}
+
+/// Ledgers by run id. Cloned handles share them.
+#[derive(Clone)]
+pub struct Ledgers {
+    store: Arc<Mutex<Store>>,
+    limit: usize,
+}
+
+impl Ledgers {
+    /// An empty store that keeps at most about `limit` bytes.
+    pub fn new(limit: usize) -> Ledgers {
+        Ledgers { store: Arc::default(), limit }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a run. A second request under the same id is counted on the first one's ledger
+    /// and gets none of its own: `None`.
+    pub fn begin(&self, ledger: Ledger) -> Option<SharedLedger> {
+        let mut store = self.lock();
+        if let Some((first, _)) = store.runs.get(&ledger.run) {
+            with(first, |first| first.attempts += 1);
+            return None;
+        }
+        let run = ledger.run;
+        let bytes = FIXED_BYTES + ledger.script.frame_count() as usize * size_of::<Entry>();
+        let shared = Arc::new(Mutex::new(ledger));
+        store.runs.insert(run, (Arc::clone(&shared), bytes));
+        store.order.push_back(run);
+        store.bytes += bytes;
+        while store.bytes > self.limit && store.order.len() > 1 {
+            store.drop_oldest();
+        }
+        Some(shared)
+    }
+
+    /// What is known of a run.
+    pub fn lookup(&self, run: RunId) -> Lookup {
+        let store = self.lock();
+        match store.runs.get(&run) {
+            Some((ledger, _)) => Lookup::Known(Box::new(with(ledger, |ledger| ledger.clone()))),
+            None if store.dropped.contains(&run) => Lookup::Dropped,
+            None => Lookup::Unknown,
+        }
+    }
+}
+
+impl Store {
+    fn drop_oldest(&mut self) {
+        let Some(oldest) = self.order.pop_front() else { return };
+        if let Some((_, bytes)) = self.runs.remove(&oldest) {
+            self.bytes -= bytes;
+        }
+        self.dropped.push_back(oldest);
+        if self.dropped.len() > DROPPED_REMEMBERED {
+            self.dropped.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{Script, Stamp};
+
+    fn ledger(run: u128) -> Ledger {
+        Ledger {
+            run: RunId(run),
+            instance: String::new(),
+            attempts: 1,
+            script: Script::headline(),
+            upstream_protocol: "HTTP/1.1".into(),
+            started: Stamp(0),
+            entries: Vec::new(),
+            writes: 0,
+            body_bytes: 0,
+            done: None,
+            broken: None,
+        }
+    }
+
+    #[test]
+    fn the_oldest_run_makes_room_and_is_remembered_as_dropped() {
+        let one = FIXED_BYTES + 41 * size_of::<Entry>();
+        let ledgers = Ledgers::new(2 * one);
+        for run in 1..=3 {
+            assert!(ledgers.begin(ledger(run)).is_some());
+        }
+        assert_eq!(ledgers.lookup(RunId(1)), Lookup::Dropped);
+        assert!(matches!(ledgers.lookup(RunId(2)), Lookup::Known(_)));
+        assert!(matches!(ledgers.lookup(RunId(3)), Lookup::Known(_)));
+        assert_eq!(ledgers.lookup(RunId(4)), Lookup::Unknown);
+    }
+
+    #[test]
+    fn a_second_request_is_an_attempt_of_the_first_run() {
+        let ledgers = Ledgers::new(DEFAULT_BYTES);
+        assert!(ledgers.begin(ledger(1)).is_some());
+        assert!(ledgers.begin(ledger(1)).is_none());
+        let Lookup::Known(known) = ledgers.lookup(RunId(1)) else { panic!("known") };
+        assert_eq!(known.attempts, 2);
+    }
+
+    #[test]
+    fn one_run_larger_than_the_limit_is_still_kept() {
+        let ledgers = Ledgers::new(1);
+        ledgers.begin(ledger(1));
+        assert!(matches!(ledgers.lookup(RunId(1)), Lookup::Known(_)));
+    }
+}

@@ -1,0 +1,166 @@
+//! A listener whose connections stamp every write.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::connect_info::Connected;
+use axum::serve::IncomingStream;
+use measure::Stamp;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::follow::Follow;
+use crate::now;
+
+/// A handler's reach into its own connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    shared: Arc<Shared>,
+    /// Who connected.
+    pub remote: SocketAddr,
+}
+
+#[derive(Debug)]
+struct Shared {
+    follow: Mutex<Option<Follow>>,
+    nagle: AtomicBool,
+}
+
+impl Shared {
+    fn follow(&self) -> MutexGuard<'_, Option<Follow>> {
+        self.follow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connection {
+    /// Enters the writes of the response that comes next into a ledger.
+    pub fn follow(&self, follow: Follow) {
+        *self.shared.follow() = Some(follow);
+    }
+
+    /// Leaves Nagle's algorithm on or switches it off, from the next write on.
+    pub fn set_nagle(&self, nagle: bool) {
+        self.shared.nagle.store(nagle, Ordering::Relaxed);
+    }
+}
+
+impl Connected<IncomingStream<'_, Listener>> for Connection {
+    fn connect_info(stream: IncomingStream<'_, Listener>) -> Connection {
+        Connection { shared: Arc::clone(&stream.io().shared), remote: *stream.remote_addr() }
+    }
+}
+
+/// Accepts connections with `TCP_NODELAY` set.
+pub struct Listener(pub TcpListener);
+
+impl axum::serve::Listener for Listener {
+    type Io = Stamped;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Stamped, SocketAddr) {
+        loop {
+            match self.0.accept().await {
+                Ok((stream, remote)) => {
+                    // A connection that is already gone fails here; its first read says so too.
+                    let _ = stream.set_nodelay(true);
+                    let shared =
+                        Arc::new(Shared { follow: Mutex::new(None), nagle: AtomicBool::new(false) });
+                    return (Stamped { stream, shared, nagle: false }, remote);
+                }
+                // Out of descriptors, most likely: the ones in use come back when streams end.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// A connection that stamps every write.
+pub struct Stamped {
+    stream: TcpStream,
+    shared: Arc<Shared>,
+    nagle: bool,
+}
+
+impl Stamped {
+    fn apply_nagle(&mut self) {
+        let wanted = self.shared.nagle.load(Ordering::Relaxed);
+        if wanted != self.nagle && self.stream.set_nodelay(!wanted).is_ok() {
+            self.nagle = wanted;
+        }
+    }
+
+    fn wrote<'a>(&self, parts: impl Iterator<Item = &'a [u8]>, before: Stamp, after: Stamp) {
+        let mut follow = self.shared.follow();
+        if follow.as_mut().is_some_and(|follow| follow.wrote(parts, before, after)) {
+            *follow = None;
+        }
+    }
+}
+
+impl AsyncRead for Stamped {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Stamped {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.apply_nagle();
+        let before = now();
+        let result = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if let Poll::Ready(Ok(taken)) = &result {
+            self.wrote([&bytes[..*taken]].into_iter(), before, now());
+        }
+        result
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.apply_nagle();
+        let before = now();
+        let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        if let Poll::Ready(Ok(taken)) = &result {
+            let after = now();
+            let mut left = *taken;
+            let parts = slices.iter().map_while(|slice| {
+                let part = &slice[..slice.len().min(left)];
+                left -= part.len();
+                (!part.is_empty()).then_some(part)
+            });
+            self.wrote(parts, before, after);
+        }
+        result
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,71 @@
+//! `page-builder build` makes `pkg/`; `page-builder test` runs the page's unit tests in the
+//! installed headless browser, as the runner that cargo calls for wasm32.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use page_builder::{Build, FileSize};
+
+#[derive(Parser)]
+#[command(about = "wasm-bindgen as a library: makes pkg/ and runs the page's unit tests")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Makes pkg/ from the page's cdylib and prints what it costs to download
+    Build {
+        /// The cdylib that `cargo build -p web-client --target wasm32-unknown-unknown` made
+        #[arg(long)]
+        wasm: PathBuf,
+        /// The folder to make
+        #[arg(long, default_value = "pkg")]
+        out: PathBuf,
+        /// The style sheet to copy along
+        #[arg(long)]
+        css: Option<PathBuf>,
+    },
+    /// Runs a test module: set CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER to "page-builder test --"
+    Test {
+        /// The module and the arguments that cargo passes on
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().command {
+        Command::Build { wasm, out, css } => {
+            let files = page_builder::build(&Build { wasm, out, css })?;
+            print_sizes(&files);
+            Ok(())
+        }
+        Command::Test { arguments } => {
+            let name = OsString::from("page-builder test");
+            wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(
+                std::iter::once(name).chain(arguments),
+            )
+        }
+    }
+}
+
+fn print_sizes(files: &[FileSize]) {
+    let total = FileSize {
+        name: "together".into(),
+        raw: files.iter().map(|file| file.raw).sum(),
+        gzipped: files.iter().map(|file| file.gzipped).sum(),
+    };
+    for file in files.iter().chain([&total]) {
+        let kilobytes = |bytes: u64| bytes as f64 / 1_000.0;
+        println!(
+            "{:<22} {:>8.1} kB {:>8.1} kB gzipped",
+            file.name,
+            kilobytes(file.raw),
+            kilobytes(file.gzipped)
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! One try at starting an endpoint.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::ready::{self, NotReady};
+use super::running::{Rendered, Running};
+use super::{LOG_LINES, StartError, StartOptions, ports};
+use crate::registry::{Endpoint, Engine, Ready};
+use crate::source::Program;
+use crate::supervise::Command;
+use crate::template::Values;
+
+/// One try: ports chosen, files written, arguments rendered.
+pub(super) struct Plan<'a> {
+    endpoint: &'a Endpoint,
+    engine: &'a Engine,
+    program: &'a Program,
+    pub(super) listen: SocketAddr,
+    admin: SocketAddr,
+    values: Values,
+    files: Vec<Rendered>,
+    scratch: TempDir,
+}
+
+pub(super) enum Outcome {
+    Ready(Box<Running>),
+    PortLost,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(
+        endpoint: &'a Endpoint,
+        engine: &'a Engine,
+        program: &'a Program,
+        upstream: SocketAddr,
+        options: &StartOptions,
+    ) -> Result<Self, StartError> {
+        let admin = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let [listen, admin] =
+            ports::choose([options.listen, admin]).map_err(|(address, error)| {
+                StartError::Port {
+                    endpoint: endpoint.name.clone(),
+                    address,
+                    error,
+                }
+            })?;
+        let scratch_error = |path: PathBuf, error| StartError::Scratch {
+            endpoint: endpoint.name.clone(),
+            path,
+            error,
+        };
+        let scratch = tempfile::Builder::new()
+            .prefix(&format!("holdup-{}-", endpoint.name))
+            .tempdir()
+            .map_err(|error| scratch_error(std::env::temp_dir(), error))?;
+
+        let mut values = Values::new();
+        values.set_address(["listen", "listen_host", "listen_port"], listen);
+        values.set_address(["admin", "admin_host", "admin_port"], admin);
+        values.set_address(["upstream", "upstream_host", "upstream_port"], upstream);
+        values.set_path("scratch", scratch.path());
+        values.set_path("config", &scratch.path().join(endpoint.config.file_name()));
+
+        let mut files = Vec::new();
+        for file in std::iter::once(&endpoint.config).chain(&endpoint.companions) {
+            let text =
+                values
+                    .render(file.path, file.template)
+                    .map_err(|error| StartError::Render {
+                        endpoint: endpoint.name.clone(),
+                        error,
+                    })?;
+            let path = scratch.path().join(file.file_name());
+            fs::write(&path, &text).map_err(|error| scratch_error(path, error))?;
+            files.push(Rendered {
+                path: file.path,
+                text,
+            });
+        }
+        Ok(Self {
+            endpoint,
+            engine,
+            program,
+            listen,
+            admin,
+            values,
+            files,
+            scratch,
+        })
+    }
+
+    pub(super) fn run(self, options: &StartOptions) -> Result<Outcome, StartError> {
+        let render_error = |error| StartError::Render {
+            endpoint: self.endpoint.name.clone(),
+            error,
+        };
+        let render = |text: &String| self.values.render("registry.toml", text);
+
+        let mut command = Command::new(&options.supervisor, self.program.path.clone());
+        command
+            .cwd(self.scratch.path())
+            .remove_after(self.scratch.path());
+        for arg in &self.engine.run {
+            command.arg(render(arg).map_err(render_error)?);
+        }
+        for (name, value) in &self.engine.environment {
+            command.env(name, render(value).map_err(render_error)?);
+        }
+        for (name, value) in &self.program.environment {
+            command.env(name, value);
+        }
+        let check = match &self.engine.ready {
+            Ready::Connect {} => ready::Check::Connect(self.listen),
+            Ready::Admin { path, contains } => ready::Check::Admin {
+                address: self.admin,
+                path: render(path).map_err(render_error)?,
+                contains: contains.clone(),
+            },
+        };
+
+        let supervise_error = |error| StartError::Supervise {
+            endpoint: self.endpoint.name.clone(),
+            error,
+        };
+        let log = self.scratch.path().join("log");
+        let mut process = command.spawn(&log).map_err(supervise_error)?;
+        let outcome = ready::wait(&check, self.listen, &mut process, options.ready_limit);
+        let endpoint = self.endpoint.name.clone();
+        match outcome {
+            Ok(()) => Ok(Outcome::Ready(Box::new(Running {
+                endpoint: self.endpoint.clone(),
+                program: self.program.clone(),
+                files: self.files,
+                listen: self.listen,
+                process,
+                scratch: self.scratch,
+            }))),
+            Err(NotReady::PortLost) => Ok(Outcome::PortLost),
+            Err(NotReady::Ended(status)) => {
+                let log = process.log_tail(LOG_LINES);
+                Err(StartError::Ended {
+                    endpoint,
+                    status,
+                    log,
+                })
+            }
+            Err(NotReady::Late(waiting_for)) => Err(StartError::NotReady {
+                endpoint,
+                limit: options.ready_limit,
+                waiting_for,
+                log: process.log_tail(LOG_LINES),
+            }),
+            Err(NotReady::Watch(error)) => Err(supervise_error(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Sha256Hash;
+    use crate::registry::Registry;
+    use crate::source::Source;
+    use crate::supervise::Supervisor;
+
+    #[test]
+    fn rendering_leaves_no_placeholder() {
+        let registry = Registry::embedded().unwrap();
+        let upstream: SocketAddr = "127.0.0.1:7".parse().unwrap();
+        let options = StartOptions::with_supervisor(Supervisor::program("/none"));
+        for endpoint in registry.endpoints() {
+            let engine = registry.engine_of(endpoint);
+            let program = Program {
+                engine: engine.name.clone(),
+                path: "/none".into(),
+                environment: Default::default(),
+                version: engine.version.clone(),
+                source: Source::Own,
+                sha256: "0".repeat(64).parse::<Sha256Hash>().unwrap(),
+            };
+            let plan = Plan::new(endpoint, engine, &program, upstream, &options).unwrap();
+            let mut whole = String::new();
+            for file in &plan.files {
+                assert!(
+                    !file.text.contains("{{") && !file.text.contains("}}"),
+                    "{}",
+                    file.path
+                );
+                whole.push_str(&file.text);
+            }
+            for port in [plan.listen.port(), upstream.port()] {
+                assert!(
+                    whole.contains(&port.to_string()),
+                    "{} names {port}",
+                    endpoint.name
+                );
+            }
+            for text in engine.run.iter().chain(engine.environment.values()) {
+                plan.values.render("registry.toml", text).unwrap();
+            }
+        }
+    }
+}
