@@ -1,0 +1,168 @@
+//! Follows one response from the call to its end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use measure::cell::HeaderSet;
+use measure::frames::FrameReader;
+use measure::{Arrivals, Delivery, End, Reader, RunId, Stamp};
+use wire::http1::ResponseFramer;
+use wire::{Moment, Options, RECV_BUFFER, Socket};
+
+use crate::decode::Decoder;
+use crate::request::{self, Target};
+
+/// How long a stream may be silent: above every pace and every hold that the presets play
+/// (the longest held answer comes after some 10 s), and an end for one that never speaks.
+pub const SILENCE: Duration = Duration::from_secs(30);
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Where to connect.
+    pub address: SocketAddr,
+    /// What to ask for.
+    pub target: Target,
+    /// With which headers.
+    pub headers: HeaderSet,
+    /// `Accept-Encoding` instead of the header set's own.
+    pub accept_encoding: Option<String>,
+    /// Switches of the connection.
+    pub options: Options,
+}
+
+impl Ask {
+    /// A plain request for a path at an address.
+    pub fn plain(address: SocketAddr, path: impl Into<String>) -> Ask {
+        Ask {
+            address,
+            target: Target {
+                host: address.to_string(),
+                path: path.into(),
+                origin: format!("http://{address}"),
+            },
+            headers: HeaderSet::Plain,
+            accept_encoding: None,
+            options: Options { read_timeout: Some(SILENCE), ..Options::default() },
+        }
+    }
+}
+
+/// Asks, reads to the end and says what came when. Whatever fails is in the arrivals' end.
+pub fn read(ask: &Ask, run: RunId) -> Arrivals {
+    let call = stamp(Moment::now());
+    let mut arrivals = Arrivals::begin(run, Reader::Recv, call);
+    match wire::connect(ask.address, &ask.options) {
+        Ok((mut socket, connected)) => {
+            arrivals.connected = Some(stamp(connected));
+            arrivals.segment_bytes = socket.segment_bytes();
+            let encoding = ask.accept_encoding.as_deref();
+            let request = request::render(&ask.target, ask.headers, encoding);
+            let silence = ask.options.read_timeout.unwrap_or(SILENCE);
+            arrivals.end = match socket.send_all(&request) {
+                Ok(_) => follow(&mut socket, &mut arrivals, silence),
+                Err(error) => failed("send the request", ask.address, &error),
+            };
+        }
+        Err(error) => arrivals.end = End::Failed { what: error.to_string() },
+    }
+    arrivals.ended = stamp(Moment::now());
+    arrivals
+}
+
+fn stamp(moment: Moment) -> Stamp {
+    Stamp(moment.micros())
+}
+
+fn failed(what: &str, address: SocketAddr, error: &io::Error) -> End {
+    End::Failed { what: format!("{what} {address}: {error}") }
+}
+
+/// Reads a response until its framing, its connection or its silence ends it.
+pub fn follow(socket: &mut impl Socket, arrivals: &mut Arrivals, silence: Duration) -> End {
+    let mut response = Response::new(arrivals.run);
+    let mut buffer = vec![0; RECV_BUFFER];
+    let end = loop {
+        let read = match socket.recv(&mut buffer) {
+            Ok(read) => read,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                break End::TimedOut { limit_us: silence.as_micros() as i64 };
+            }
+            Err(error) => {
+                break End::Failed { what: format!("the connection broke while reading: {error}") };
+            }
+        };
+        if read.bytes == 0 {
+            break if response.framer.close_is_the_end() { End::Closed } else { End::Cut };
+        }
+        let mut delivery = Delivery {
+            entered: Some(stamp(read.entered)),
+            kernel: read.kernel.map(stamp),
+            bytes: Some(read.bytes as u64),
+            ..Delivery::at(stamp(read.at))
+        };
+        let fed = response.feed(&buffer[..read.bytes], &mut delivery, arrivals);
+        arrivals.deliveries.push(delivery);
+        if let Err(what) = fed {
+            break End::Failed { what };
+        }
+        if response.framer.is_done() {
+            break End::Closed;
+        }
+    };
+    arrivals.foreign_frames = response.frames.foreign_frames();
+    arrivals.tail_bytes = response.frames.finish();
+    end
+}
+
+struct Response {
+    framer: ResponseFramer,
+    decoder: Option<Decoder>,
+    frames: FrameReader,
+}
+
+impl Response {
+    fn new(run: RunId) -> Response {
+        Response { framer: ResponseFramer::new(), decoder: None, frames: FrameReader::new(run) }
+    }
+
+    /// Takes one read apart; the frames it completed go into its delivery.
+    fn feed(
+        &mut self,
+        bytes: &[u8],
+        delivery: &mut Delivery,
+        arrivals: &mut Arrivals,
+    ) -> Result<(), String> {
+        let mut body = Vec::new();
+        let had_head = self.framer.head().is_some();
+        self.framer
+            .feed(bytes, |part| body.extend_from_slice(part))
+            .map_err(|error| error.to_string())?;
+        if let Some(head) = self.framer.head().filter(|_| !had_head) {
+            arrivals.head = Some(delivery.at);
+            arrivals.status = Some(head.status);
+            arrivals.content_type = head.header("content-type").map(String::from);
+            arrivals.content_encoding = head.header("content-encoding").map(String::from);
+            self.decoder = Some(
+                Decoder::new(head.header("content-encoding")).map_err(|error| error.to_string())?,
+            );
+        }
+        let mut decoded = 0;
+        if let (Some(decoder), false) = (&mut self.decoder, body.is_empty()) {
+            let frames = &mut self.frames;
+            decoder
+                .feed(&body, |ready| {
+                    decoded += ready.len() as u64;
+                    delivery.frames.extend(frames.feed(ready));
+                })
+                .map_err(|error| error.to_string())?;
+        }
+        delivery.body_bytes = Some(decoded);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;
