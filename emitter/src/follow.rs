@@ -102,6 +102,7 @@ mod tests {
             attempts: 1,
             script,
             upstream_protocol: "HTTP/1.1".into(),
+            segment_bytes: None,
             started: Stamp(0),
             entries: Vec::new(),
             writes: 0,

@@ -108,6 +108,7 @@ mod tests {
             attempts: 1,
             script: Script::headline(),
             upstream_protocol: "HTTP/1.1".into(),
+            segment_bytes: None,
             started: Stamp(0),
             entries: Vec::new(),
             writes: 0,

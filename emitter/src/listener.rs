@@ -23,6 +23,8 @@ pub struct Connection {
     shared: Arc<Shared>,
     /// Who connected.
     pub remote: SocketAddr,
+    /// Segment payload that the kernel uses towards them (`snd_mss`), bytes.
+    pub segment_bytes: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -51,7 +53,12 @@ impl Connection {
 
 impl Connected<IncomingStream<'_, Listener>> for Connection {
     fn connect_info(stream: IncomingStream<'_, Listener>) -> Connection {
-        Connection { shared: Arc::clone(&stream.io().shared), remote: *stream.remote_addr() }
+        let io = stream.io();
+        Connection {
+            shared: Arc::clone(&io.shared),
+            remote: *stream.remote_addr(),
+            segment_bytes: socket2::SockRef::from(&io.stream).tcp_mss().ok(),
+        }
     }
 }
 

@@ -115,6 +115,7 @@ async fn stream(
         attempts: 1,
         script: Script::clone(&script),
         upstream_protocol: format!("{version:?}"),
+        segment_bytes: connection.segment_bytes,
         started,
         entries: Vec::new(),
         writes: 0,

@@ -40,6 +40,9 @@ pub struct Ledger {
     pub script: Script,
     /// The HTTP version of the request as it reached the emitter, such as `HTTP/1.1`.
     pub upstream_protocol: String,
+    /// Segment payload on the emitter's connection (`snd_mss`), bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment_bytes: Option<u32>,
     /// The one monotonic start that all due times are counted from.
     pub started: Stamp,
     /// One line a frame, in order of writing.

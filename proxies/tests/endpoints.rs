@@ -10,7 +10,6 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -156,12 +155,25 @@ endpoints! {
     envoy = "envoy",
 }
 
+/// Written by another process: while this one holds the file open for writing, another
+/// test may fork and keep a copy of that, and what is open for writing cannot be executed.
+fn executable(path: &Path, script: &str) {
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let mut shell = std::process::Command::new("/bin/sh");
+    let status = shell
+        .args(["-c", write])
+        .arg(path)
+        .arg(script)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
 /// A stand-in for HAProxy that says its version and otherwise does as it is told.
 fn stand_in(folder: &Path, script: &str) -> Proxies {
     let path = folder.join("haproxy");
     let said = "[ \"$1\" = -v ] && echo 'HAProxy version 1.2.3' && exit";
-    fs::write(&path, format!("#!/bin/sh\n{said}\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    executable(&path, &format!("#!/bin/sh\n{said}\n{script}\n"));
     let own = vec![format!("haproxy={}", path.display()).parse().unwrap()];
     let sources = Sources {
         own,

@@ -6,7 +6,6 @@
 )]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use proxies::source::{Cache, Python, SourceError, WheelError};
@@ -27,9 +26,18 @@ fn registry() -> String {
     REGISTRY.replace("command = \"", "command = \"absent-")
 }
 
+/// Written by another process: while this one holds the file open for writing, another
+/// test may fork and keep a copy of that, and what is open for writing cannot be executed.
 fn executable(path: &Path, script: &str) {
-    fs::write(path, script).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let mut shell = std::process::Command::new("/bin/sh");
+    let status = shell
+        .args(["-c", write])
+        .arg(path)
+        .arg(script)
+        .status()
+        .unwrap();
+    assert!(status.success());
 }
 
 /// Whatever a fetch left behind, but for the lock.

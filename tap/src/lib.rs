@@ -1,1 +1,13 @@
-//! Placeholder.
+//! Pass-throughs over [`wire`]: the tap, which passes every byte on at once and notes what each
+//! read brought and when, and relays that are faulty on purpose, which prove that the instrument
+//! sees what it should.
+//!
+//! A tap forwards first and understands HTTP afterwards: [`relay`] moves bytes, [`record`] joins
+//! them to runs, [`behaviour`] is what a relay does with the answer's bytes in between.
+
+pub mod behaviour;
+pub mod record;
+pub mod relay;
+
+pub use behaviour::Behaviour;
+pub use relay::Tap;

@@ -1,1 +1,34 @@
-//! Placeholder.
+//! The page: reads the lanes' streams in this browser, and says who is holding them up.
+//!
+//! The flow: [`runner`] plays a plan; [`run`] plays one cell: it synchronises the clocks, opens
+//! a stream by one of the [`readers`], watches the page meanwhile ([`watch`]), and fetches the
+//! emitter's and the tap's side of the same stream ([`api`]). [`model`] holds what is drawn and
+//! derives the rows with `measure`, the same code that makes the command's table. [`geometry`],
+//! [`split`] and [`words`] turn them into charts, bars and sentences; [`view`] shows them.
+
+pub mod api;
+pub mod app;
+pub mod browser;
+pub mod geometry;
+pub mod guard;
+pub mod model;
+pub mod once;
+pub mod readers;
+pub mod run;
+pub mod runner;
+pub mod split;
+pub mod view;
+pub mod watch;
+pub mod words;
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Opens the page in the document: what `index.html` calls once the module is loaded.
+#[wasm_bindgen]
+pub fn open() {
+    std::panic::set_hook(Box::new(|panic| {
+        browser::set_state("failed");
+        web_sys::console::error_1(&panic.to_string().into());
+    }));
+    app::open();
+}

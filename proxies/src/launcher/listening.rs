@@ -103,7 +103,19 @@ mod tests {
         let address = listener.local_addr().unwrap();
         assert_eq!(owner(address, &[nix::unistd::getpid()]), Owner::Family);
         assert_eq!(owner(address, &[]), Owner::Other);
-        drop(listener);
-        assert_eq!(owner(address, &[]), Owner::Unknown);
+    }
+
+    #[test]
+    fn finds_listeners_in_the_kernels_table() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+            0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1\n\
+            1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 4712 1\n\
+            2: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4713 1\n";
+        assert_eq!(
+            listeners(table, 8080),
+            [4711],
+            "neither a connection nor another port"
+        );
+        assert!(listeners(table, 80).is_empty());
     }
 }

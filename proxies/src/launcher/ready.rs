@@ -139,10 +139,9 @@ fn get(address: SocketAddr, path: &str, limit: Duration) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, limit)?;
     stream.set_read_timeout(Some(limit))?;
     stream.set_write_timeout(Some(limit))?;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-    )?;
+    // In one write: formatted straight into the socket it would go out in pieces.
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
     let mut answer = Vec::new();
     stream.take(ENOUGH).read_to_end(&mut answer)?;
     Ok(String::from_utf8_lossy(&answer).into_owned())

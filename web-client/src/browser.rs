@@ -1,0 +1,161 @@
+//! The browser around us: its clock, its name, chance, and the page's address.
+
+use measure::RunId;
+use measure::results::Browser;
+use wasm_bindgen::JsValue;
+
+/// How long the clock's step is looked for, at most: a coarse clock steps once a millisecond.
+const STEP_SEARCH_US: i64 = 15_000;
+/// Steps after which the smallest one is known well enough.
+const STEPS_WANTED: u32 = 40;
+
+thread_local! {
+    static PERFORMANCE: Option<web_sys::Performance> = web_sys::window().and_then(|w| w.performance());
+}
+
+/// The page's own monotonic clock, microseconds since its time origin.
+pub fn now_us() -> i64 {
+    PERFORMANCE.with(|clock| {
+        clock.as_ref().map_or(0, |clock| (clock.now() * 1_000.0).round() as i64)
+    })
+}
+
+/// Leaves a mark in the page's performance timeline.
+pub fn mark(name: &str) {
+    PERFORMANCE.with(|clock| {
+        // A mark that cannot be set loses a line in a profiler, nothing else.
+        let _ = clock.as_ref().map(|clock| clock.mark(name));
+    });
+}
+
+/// A run's identity from the browser's own source of chance.
+///
+/// # Errors
+/// When the browser refuses random numbers.
+pub fn run_id() -> Result<RunId, String> {
+    let mut bytes = [0; 16];
+    web_sys::window()
+        .ok_or("there is no window")?
+        .crypto()
+        .and_then(|crypto| crypto.get_random_values_with_u8_array(&mut bytes))
+        .map_err(|error| describe(&error))?;
+    Ok(RunId(u128::from_be_bytes(bytes)))
+}
+
+/// The browser as this page sees it.
+pub fn browser() -> Browser {
+    let window = web_sys::window();
+    let agent = window.as_ref().and_then(|w| w.navigator().user_agent().ok()).unwrap_or_default();
+    let (name, version) = name_of(&agent);
+    Browser {
+        name: name.into(),
+        version,
+        isolated: window.is_some_and(|window| window.cross_origin_isolated()),
+        clock_step_us: clock_step_us(),
+    }
+}
+
+/// Engine and version out of a user agent: the engine is what shapes the figures.
+pub fn name_of(agent: &str) -> (&'static str, String) {
+    let after = |token: &str| {
+        agent.split_once(token).map(|(_, rest)| {
+            let version: String =
+                rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            // Browsers freeze all but the first number; the zeros say nothing.
+            version.trim_end_matches(".0").trim_end_matches('.').to_string()
+        })
+    };
+    let known = [
+        ("firefox", "Firefox/"),
+        ("chromium", "Chrome/"),
+        ("webkit", "Version/"),
+        ("webkit", "AppleWebKit/"),
+    ];
+    known
+        .into_iter()
+        .find_map(|(name, token)| Some((name, after(token)?)))
+        .unwrap_or(("unknown", String::new()))
+}
+
+/// The smallest step of the clock that was seen, microseconds.
+fn clock_step_us() -> i64 {
+    let begin = now_us();
+    let (mut last, mut step, mut steps) = (begin, i64::MAX, 0);
+    while steps < STEPS_WANTED && last - begin < STEP_SEARCH_US {
+        let now = now_us();
+        if now > last {
+            step = step.min(now - last);
+            steps += 1;
+            last = now;
+        }
+    }
+    if steps == 0 { 0 } else { step }
+}
+
+/// Whether the tab is hidden now.
+pub fn is_hidden() -> bool {
+    web_sys::window().and_then(|w| w.document()).is_some_and(|document| document.hidden())
+}
+
+/// Where this page came from, such as `http://127.0.0.1:4700`.
+pub fn origin() -> String {
+    web_sys::window().and_then(|w| w.location().origin().ok()).unwrap_or_default()
+}
+
+/// The address's query as decoded pairs.
+///
+/// # Errors
+/// The pair that cannot be decoded.
+pub fn query_pairs(search: &str) -> Result<Vec<(String, String)>, String> {
+    let decode = |text: &str| {
+        js_sys::decode_uri_component(&text.replace('+', " "))
+            .map(String::from)
+            .map_err(|_| format!("{text:?} in the address is not percent-encoded text"))
+    };
+    search
+        .trim_start_matches('?')
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decode(key)?, decode(value)?))
+        })
+        .collect()
+}
+
+/// Pairs as a query, percent-encoded.
+pub fn encode_query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let encode = |text: &str| String::from(js_sys::encode_uri_component(text));
+    let parts: Vec<String> =
+        pairs.into_iter().map(|(key, value)| format!("{}={}", encode(key), encode(value))).collect();
+    parts.join("&")
+}
+
+/// The query of this page's address.
+pub fn search() -> String {
+    web_sys::window().and_then(|w| w.location().search().ok()).unwrap_or_default()
+}
+
+/// Writes a query into the address without a new entry in the history.
+pub fn write_search(query: &str) {
+    let Some(history) = web_sys::window().and_then(|w| w.history().ok()) else { return };
+    // An address that cannot be written costs a link to share, not a measurement.
+    let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{query}")));
+}
+
+/// Tells a driver, through the document element, what the page is doing.
+pub fn set_state(state: &str) {
+    let root = web_sys::window().and_then(|w| w.document()).and_then(|d| d.document_element());
+    if let Some(root) = root {
+        // Only a screenshot waits for it.
+        let _ = root.set_attribute("data-state", state);
+    }
+}
+
+/// What a thrown value says, in one line.
+pub fn describe(error: &JsValue) -> String {
+    let message = js_sys::Reflect::get(error, &JsValue::from_str("message"))
+        .ok()
+        .and_then(|message| message.as_string());
+    message.or_else(|| error.as_string()).unwrap_or_else(|| format!("{error:?}"))
+}

@@ -1,0 +1,175 @@
+//! Figures and findings in words. Pure: what the page says is tested without a browser.
+
+use measure::arrivals::Reader;
+use measure::results::CellResult;
+use measure::stats::RatioSpread;
+use measure::{Span, Verdict};
+
+/// What stands where there is no figure.
+pub const NONE: &str = "–";
+
+/// Milliseconds without their unit: at most one decimal, and none where the clock's step is
+/// too coarse to carry one.
+pub fn millis(span: Span, clock_step_us: i64) -> String {
+    let ms = span.as_millis_f64();
+    let whole = ms.abs() >= 99.95 || clock_step_us >= 1_000;
+    let text = if whole { format!("{ms:.0}") } else { format!("{ms:.1}") };
+    // A sign before nothing but zeros would claim a direction that was not measured.
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_string(),
+        Some(rest) => format!("−{rest}"),
+        None => text,
+    }
+}
+
+/// Milliseconds with their unit.
+pub fn span(span: Span, clock_step_us: i64) -> String {
+    format!("{} ms", millis(span, clock_step_us))
+}
+
+/// A ratio such as frames per read.
+pub fn ratio(spread: Option<&RatioSpread>) -> String {
+    spread.map_or(NONE.into(), |spread| format!("{:.2}", spread.median))
+}
+
+/// Short spans, for a clock: microseconds under a millisecond.
+pub fn fine(us: i64) -> String {
+    if us.abs() < 1_000 { format!("{us} µs") } else { format!("{:.1} ms", us as f64 / 1_000.0) }
+}
+
+/// How good a finding is for someone who waits for tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    /// Nobody holds anything.
+    Good,
+    /// Someone does, or the stream broke.
+    Bad,
+    /// Nothing can be said.
+    Open,
+}
+
+/// A verdict's name in words, and its mood.
+pub fn verdict(verdict: Verdict) -> (&'static str, Mood) {
+    match verdict {
+        Verdict::Live => ("Live: nobody holds them", Mood::Good),
+        Verdict::Held => ("Held to the end", Mood::Bad),
+        Verdict::Corked => ("Corked: let go in bursts", Mood::Bad),
+        Verdict::Truncated => ("Cut short", Mood::Bad),
+        Verdict::NoToken => ("Ended without a token", Mood::Bad),
+        Verdict::Failed => ("Failed", Mood::Bad),
+        Verdict::Void => ("Void: not to be judged", Mood::Open),
+        Verdict::CannotTell => ("Cannot tell", Mood::Open),
+    }
+}
+
+/// A reader's name for people.
+pub fn reader(reader: Reader) -> &'static str {
+    match reader {
+        Reader::Eventsource => "EventSource",
+        Reader::Fetch => "fetch",
+        other => other.name(),
+    }
+}
+
+/// An engine's name for people.
+pub fn engine(name: &str) -> String {
+    match name {
+        "webkit" => "WebKit".into(),
+        "unknown" => "this browser".into(),
+        other => {
+            let mut letters = other.chars();
+            letters.next().map_or(String::new(), |first| {
+                first.to_uppercase().chain(letters).collect()
+            })
+        }
+    }
+}
+
+/// Names in a sentence: `a`, `a and b`, `a, b and c`.
+pub fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).into(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// How many, and of what: `1 run`, `3 runs`.
+pub fn count(n: u32, what: &str) -> String {
+    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
+}
+
+/// Runs that a guard set aside.
+pub fn excluded(row: &CellResult) -> u32 {
+    row.summary.excluded.values().sum()
+}
+
+/// The figure below which these rows claim nothing: the clock's uncertainty, its step, and how
+/// far apart the two ends of a write stand.
+pub fn floor(rows: &[&CellResult], clock_step_us: i64) -> Span {
+    rows.iter()
+        .flat_map(|row| [row.summary.clock_uncertainty_us, row.summary.path_uncertainty_us])
+        .flatten()
+        .fold(Span(clock_step_us), Ord::max)
+}
+
+/// The whole run in a sentence or two, from the rows of one reader; `None` before a run.
+pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Option<String> {
+    let ran: Vec<&CellResult> =
+        rows.iter().copied().filter(|row| row.summary.runs + excluded(row) > 0).collect();
+    let first = ran.first()?;
+    let named = |wanted: &[Verdict]| -> Vec<&str> {
+        ran.iter()
+            .filter(|row| wanted.contains(&row.summary.verdict.name))
+            .map(|row| row.cell.endpoint.as_str())
+            .collect()
+    };
+    let mut said = Vec::new();
+    for row in ran.iter().filter(|row| {
+        matches!(row.summary.verdict.name, Verdict::Held | Verdict::Corked)
+    }) {
+        said.push(holding(row, clock_step_us));
+    }
+    let live = named(&[Verdict::Live]);
+    if !live.is_empty() {
+        let pass = if live.len() == 1 { "passes" } else { "pass" };
+        said.push(format!("{} {pass} every token on as it comes", list(&live)));
+    }
+    for (verdicts, what) in [
+        (&[Verdict::Truncated][..], "cut the stream short"),
+        (&[Verdict::Failed, Verdict::NoToken][..], "gave no stream"),
+        (&[Verdict::Void, Verdict::CannotTell][..], "cannot be judged"),
+    ] {
+        let names = named(verdicts);
+        if !names.is_empty() {
+            said.push(format!("{} {what}", list(&names)));
+        }
+    }
+    let at_once = match first.cell.concurrency {
+        1 => String::new(),
+        lanes => format!(", {lanes} lanes at once"),
+    };
+    Some(format!(
+        "In {}, by {}{at_once}: {}. Nothing below {} is claimed.",
+        engine(engine_name),
+        reader(first.cell.reader),
+        said.join("; "),
+        fine(floor(&ran, clock_step_us).as_micros()),
+    ))
+}
+
+fn holding(row: &CellResult, clock_step_us: i64) -> String {
+    let name = &row.cell.endpoint;
+    let ttft = row.summary.ttft_us.as_ref().map(|spread| span(spread.median, clock_step_us));
+    let first = ttft.map_or(String::new(), |ttft| format!(", the first after {ttft}"));
+    match row.summary.verdict.name {
+        Verdict::Held => format!("{name} holds the tokens to the end{first}"),
+        _ => {
+            let per_read =
+                row.summary.wire_frames_per_read.as_ref().or(row.summary.frames_per_read.as_ref());
+            let together = per_read
+                .map_or(String::new(), |spread| format!(", {:.1} at a time", spread.median));
+            format!("{name} holds the tokens back{first}{together}")
+        }
+    }
+}
