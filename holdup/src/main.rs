@@ -1,2 +1,36 @@
-//! The command.
-fn main() {}
+//! `holdup`: who is holding up my token stream?
+
+mod cli;
+mod commands;
+mod exit;
+mod interrupt;
+mod machine;
+mod progress;
+mod rig;
+mod runner;
+mod store;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    // Before the command line is parsed: what follows belongs to the child.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().as_deref() == Some(proxies::supervise::SUBCOMMAND.as_ref()) {
+        return proxies::supervise::supervisor_main(arguments);
+    }
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        // clap exits with 2 for usage and 0 for help, which is what the documentation says.
+        Err(error) => error.exit(),
+    };
+    match commands::run(cli) {
+        Ok(exit) => exit.code(),
+        Err(problem) => {
+            eprintln!("holdup: {problem}");
+            problem.exit.code()
+        }
+    }
+}

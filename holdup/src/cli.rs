@@ -1,0 +1,140 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use measure::cell::ETHERNET_MSS;
+
+/// Who is holding up my token stream: the origin, a proxy, the browser or the page?
+#[derive(Debug, Parser)]
+#[command(name = "holdup", version, max_term_width = 100, after_help = EXIT_STATUS)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 done; 1 an expectation failed or a cause was found; \
+2 usage; 3 void or cannot tell; 4 nothing could be measured; 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Plays streams through the pinned proxies and reads them natively
+    Measure(Measure),
+    /// Runs the emitter alone, to stand behind a proxy of one's own
+    Emit(Emit),
+    /// Proves the instrument on streams whose truth is known
+    Selftest(Selftest),
+    /// Shows what proxies are pinned, fetches them, shows what they run
+    #[command(subcommand)]
+    Proxies(Proxies),
+}
+
+/// What every command that starts proxies takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Rig {
+    /// Endpoints to measure, separated by commas; `direct` is always among them [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) endpoints: Vec<String>,
+    /// A binary of your own instead of the pinned one, such as haproxy=/usr/sbin/haproxy
+    #[arg(long, value_name = "ENGINE=PATH")]
+    pub(crate) own: Vec<String>,
+    /// Payload of a TCP segment towards the reader in bytes, or `loopback` for its own 65 KB
+    #[arg(long, value_name = "N|loopback", default_value_t = Mss(Some(ETHERNET_MSS)))]
+    pub(crate) mss: Mss,
+}
+
+/// A segment size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mss(pub(crate) Option<u32>);
+
+impl std::fmt::Display for Mss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(bytes) => write!(f, "{bytes}"),
+            None => f.write_str("loopback"),
+        }
+    }
+}
+
+impl std::str::FromStr for Mss {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Mss, String> {
+        use wire::connect::{MAX_SEGMENT, MIN_SEGMENT};
+        if text == "loopback" {
+            return Ok(Mss(None));
+        }
+        match text.parse() {
+            Ok(bytes) if (MIN_SEGMENT..=MAX_SEGMENT).contains(&bytes) => Ok(Mss(Some(bytes))),
+            _ => Err(format!("it is loopback or a number from {MIN_SEGMENT} to {MAX_SEGMENT}")),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// What to measure
+    #[arg(long, value_name = "NAME", default_value = "headline")]
+    pub(crate) preset: String,
+    /// How many rounds; each plays every cell once, `direct` first and last
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(measure::plan::MAX_ROUNDS)))]
+    pub(crate) runs: u32,
+    #[command(flatten)]
+    pub(crate) rig: Rig,
+    /// Headers to send: plain, chromium-eventsource or chromium-fetch
+    #[arg(long, value_name = "SET", default_value = "plain")]
+    pub(crate) headers: String,
+    /// Accept-Encoding to send instead of the header set's own
+    #[arg(long, value_name = "CODINGS")]
+    pub(crate) accept_encoding: Option<String>,
+    /// Seed of the shuffle [default: from the clock, recorded in the results]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// A folder for runs.ndjson and results.json; it must not hold results yet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the results document to standard output, everything else to standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// End with 4 when any row failed
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Emit {
+    /// Where to listen
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4700")]
+    pub(crate) listen: SocketAddr,
+    /// Memory for ledgers, MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64,
+          value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub(crate) ledger_memory: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Selftest {
+    /// Test against this emitter; one that this command did not start is refused
+    #[arg(long, value_name = "URL")]
+    pub(crate) emitter: Option<String>,
+    /// Print the table as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Proxies {
+    /// Lists what is pinned and where it is
+    List,
+    /// Fetches the pinned binaries, all or the named ones
+    Fetch {
+        /// Engines, such as haproxy
+        engines: Vec<String>,
+    },
+    /// Prints the exact configuration text an endpoint runs
+    Config {
+        /// The endpoint, such as haproxy-no-delay
+        endpoint: String,
+    },
+}

@@ -1,0 +1,23 @@
+//! `holdup emit`: the emitter alone.
+
+use emitter::{Config, Emitter};
+
+use crate::cli;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::interrupt::Interrupt;
+
+pub(crate) fn run(options: &cli::Emit) -> Outcome {
+    let interrupt = Interrupt::listen();
+    let config = Config {
+        listen: options.listen,
+        ledger_bytes: usize::try_from(options.ledger_memory << 20).unwrap_or(usize::MAX),
+        ..Config::loopback()
+    };
+    let mut emitter = Emitter::start(config).map_err(Problem::nothing)?;
+    let address = emitter.address();
+    println!("emitting on http://{address}/stream (instance {})", emitter.instance());
+    println!("for example: curl -N 'http://{address}/stream?frames=41&interval_ms=50&frame_bytes=60'");
+    interrupt.wait();
+    emitter.stop();
+    Ok(Exit::Done)
+}

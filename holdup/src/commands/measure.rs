@@ -1,0 +1,113 @@
+//! `holdup measure`: the native matrix.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use emitter::{Config, Emitter};
+use measure::cell::HeaderSet;
+use measure::guards::Guards;
+use measure::plan::{PRESETS, Plan, ReaderProfile};
+use measure::results::{Browser, Document, Endpoint, RunRecord, SCHEMA, derive_cells};
+use measure::verdict::Verdict;
+
+use crate::cli;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::interrupt::Interrupt;
+use crate::rig::Rig;
+use crate::runner::{self, Native};
+use crate::store::Store;
+use crate::{machine, table};
+
+pub(crate) fn run(options: &cli::Measure) -> Outcome {
+    if !PRESETS.contains(&options.preset.as_str()) {
+        return Err(Problem::usage(measure::plan::UnknownPreset(options.preset.clone())));
+    }
+    let headers = HeaderSet::from_name(&options.headers).ok_or_else(|| {
+        Problem::usage(format!(
+            "no header set is called {:?}: known are plain, chromium-eventsource, chromium-fetch",
+            options.headers
+        ))
+    })?;
+    let proxies = Rig::proxies(&options.rig)?;
+    let names = Rig::names(&proxies, &options.rig.endpoints)?;
+    let mut store =
+        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
+    let interrupt = Interrupt::listen();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let before = machine::describe();
+    let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
+    let rig = Rig::start(&proxies, &names, emitter.address());
+    let running: Vec<String> =
+        names.iter().filter(|name| rig.address(name).is_some()).cloned().collect();
+    let profile = ReaderProfile {
+        headers,
+        accept_encoding: options.accept_encoding.clone(),
+        ..ReaderProfile::recv()
+    };
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
+    let plan = |endpoints: &[String]| {
+        let profiles = [profile.clone()];
+        Plan::preset(&options.preset, endpoints, &profiles, options.rig.mss.0, options.runs, seed)
+            .map_err(Problem::usage)
+    };
+    let played = plan(&running)?;
+    let mut runs: Vec<RunRecord> = Vec::new();
+    let mut native = Native { rig: &rig, emitter: &emitter };
+    let complete = runner::play(&played, &mut native, &interrupt, |run| {
+        if let Some(store) = &mut store {
+            store.keep(&run)?;
+        }
+        runs.push(run);
+        Ok(())
+    })
+    .map_err(|error: crate::store::StoreError| Problem::nothing(error))?;
+    let guards = Guards::default();
+    // Endpoints that did not start have their row all the same.
+    let cells = plan(&names)?.cells;
+    let document = Document {
+        schema: SCHEMA.into(),
+        complete,
+        command: std::env::args().collect(),
+        seed,
+        started_at,
+        machine: measure::results::Machine { load_after: machine::load(), ..before },
+        cells: derive_cells(&cells, &runs, &rig.endpoints, &BTreeMap::<String, Browser>::new(), &guards),
+        guards,
+        endpoints: rig.endpoints.clone(),
+    };
+    if let Some(store) = &store {
+        store.replace(&document).map_err(Problem::nothing)?;
+    }
+    show(&document, options.json)?;
+    Ok(exit(&document, options.strict))
+}
+
+/// The table, or the document and the table apart.
+pub(crate) fn show(document: &Document, json: bool) -> Result<(), Problem> {
+    if json {
+        eprint!("{}", table::render(document));
+        let text = serde_json::to_string_pretty(document).map_err(Problem::nothing)?;
+        println!("{text}");
+    } else {
+        print!("{}", table::render(document));
+    }
+    Ok(())
+}
+
+/// The exit status that a document comes to.
+pub(crate) fn exit(document: &Document, strict: bool) -> Exit {
+    let verdicts = || document.cells.iter().map(|cell| cell.summary.verdict.name);
+    let failed = verdicts().filter(|name| *name == Verdict::Failed).count();
+    let failed_to_start = document.endpoints.iter().any(|endpoint: &Endpoint| endpoint.failed.is_some());
+    if !document.complete {
+        Exit::Interrupted
+    } else if failed == document.cells.len() || strict && (failed > 0 || failed_to_start) {
+        Exit::Nothing
+    } else if verdicts().all(|name| {
+        matches!(name, Verdict::Void | Verdict::CannotTell | Verdict::Failed)
+    }) {
+        Exit::Void
+    } else {
+        Exit::Done
+    }
+}

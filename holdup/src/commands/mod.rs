@@ -1,0 +1,19 @@
+//! One module a command.
+
+mod emit;
+mod measure;
+mod proxies;
+mod selftest;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Outcome;
+
+/// Runs what was asked for.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    match cli.command {
+        Command::Measure(options) => measure::run(&options),
+        Command::Emit(options) => emit::run(&options),
+        Command::Selftest(options) => selftest::run(&options),
+        Command::Proxies(options) => proxies::run(&options),
+    }
+}

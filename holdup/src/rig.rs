@@ -1,0 +1,123 @@
+//! The rig: emitter, proxies, and for browsers a tap before each way to the emitter.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use measure::cell::DIRECT;
+use measure::results::Endpoint;
+use proxies::{Proxies, Running, Source, StartOptions};
+
+use crate::cli;
+use crate::exit::Problem;
+
+/// Everything between reader and emitter, running.
+pub(crate) struct Rig {
+    /// What is known of each endpoint, `direct` first, failed ones included.
+    pub(crate) endpoints: Vec<Endpoint>,
+    addresses: BTreeMap<String, SocketAddr>,
+    // Held so that they run; dropped with the rig.
+    _running: Vec<Running>,
+}
+
+impl Rig {
+    /// The names asked for, checked: all there are when none is named, `direct` first.
+    pub(crate) fn names(proxies: &Proxies, asked: &[String]) -> Result<Vec<String>, Problem> {
+        let known: Vec<String> = proxies
+            .registry()
+            .endpoints()
+            .map(|endpoint| endpoint.name.to_string())
+            .collect();
+        let mut names = vec![DIRECT.to_string()];
+        for name in if asked.is_empty() { &known } else { asked } {
+            let name = name.trim();
+            if name != DIRECT && !known.iter().any(|known| known == name) {
+                return Err(Problem::usage(format!(
+                    "no endpoint is called {name:?}: there are direct, {}",
+                    known.join(", ")
+                )));
+            }
+            if !names.iter().any(|other| other == name) {
+                names.push(name.to_string());
+            }
+        }
+        Ok(names)
+    }
+
+    /// The proxies of the command line's choice.
+    pub(crate) fn proxies(options: &cli::Rig) -> Result<Proxies, Problem> {
+        let own = options
+            .own
+            .iter()
+            .map(|own| own.parse().map_err(|error| Problem::usage(format!("--own {own}: {error}"))))
+            .collect::<Result<_, _>>()?;
+        Proxies::of_user(own).map_err(Problem::usage)
+    }
+
+    /// Starts the named endpoints in front of the emitter. What fails to start is a row.
+    pub(crate) fn start(proxies: &Proxies, names: &[String], emitter: SocketAddr) -> Rig {
+        let mut rig = Rig {
+            endpoints: vec![Endpoint::direct()],
+            addresses: [(DIRECT.to_string(), emitter)].into(),
+            _running: Vec::new(),
+        };
+        for name in names.iter().filter(|name| *name != DIRECT) {
+            let label = proxies
+                .registry()
+                .endpoint(name)
+                .map_or(String::new(), |endpoint| endpoint.label.clone());
+            match start_one(proxies, name, emitter) {
+                Ok(running) => {
+                    rig.addresses.insert(name.clone(), running.listen());
+                    rig.endpoints.push(describe(name, label, &running));
+                    rig._running.push(running);
+                }
+                Err(why) => {
+                    eprintln!("{why}");
+                    rig.endpoints.push(Endpoint {
+                        name: name.clone(),
+                        label,
+                        failed: Some(why),
+                        ..Endpoint::direct()
+                    });
+                }
+            }
+        }
+        rig
+    }
+
+    /// Where a reader reaches an endpoint; `None` when it failed.
+    pub(crate) fn address(&self, name: &str) -> Option<SocketAddr> {
+        self.addresses.get(name).copied()
+    }
+}
+
+fn start_one(proxies: &Proxies, name: &str, emitter: SocketAddr) -> Result<Running, String> {
+    let options = StartOptions::new().map_err(|error| format!("{name}: {error}"))?;
+    proxies
+        .start(name, emitter, &options, &mut |progress| {
+            // What is already there needs no words; what takes time does.
+            if !matches!(progress, proxies::Progress::Ready { source: Source::Wheel { .. }, .. }) {
+                eprintln!("{progress}");
+            }
+        })
+        .map_err(|error| format!("{name}: {error}"))
+}
+
+fn describe(name: &str, label: String, running: &Running) -> Endpoint {
+    let program = running.program();
+    Endpoint {
+        name: name.to_string(),
+        label,
+        proxy: Some(program.engine.to_string()),
+        version: Some(program.version.to_string()),
+        source: Some(program.source.to_string()),
+        sha256: Some(program.sha256.to_string()),
+        config: Some(running.config()),
+        failed: None,
+    }
+}
+
+/// A free port of 127.0.0.1.
+pub(crate) fn any_port() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}

@@ -1,0 +1,153 @@
+//! Results on disk: runs are appended as they end; the document is derived from them and put
+//! in place by a rename, so that an interrupt or a full disk loses nothing that was measured.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use measure::results::{Document, RunRecord};
+
+/// The file of raw runs, one a line.
+pub(crate) const RUNS: &str = "runs.ndjson";
+/// The document.
+pub(crate) const RESULTS: &str = "results.json";
+
+/// A results folder that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    #[error("{0} already holds results: choose another folder for --out, or move it away")]
+    Taken(PathBuf),
+    #[error("cannot {what} {path}: {source}")]
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+}
+
+fn named(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_path_buf();
+    move |source| StoreError::Io { what, path, source }
+}
+
+/// A folder being filled.
+pub(crate) struct Store {
+    folder: PathBuf,
+    runs: File,
+}
+
+impl Store {
+    /// Makes the folder and the file of runs.
+    pub(crate) fn create(folder: &Path) -> Result<Store, StoreError> {
+        fs::create_dir_all(folder).map_err(named("make the folder", folder))?;
+        let path = folder.join(RUNS);
+        if path.exists() || folder.join(RESULTS).exists() {
+            return Err(StoreError::Taken(folder.into()));
+        }
+        let runs = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(named("create", &path))?;
+        Ok(Store { folder: folder.into(), runs })
+    }
+
+    /// Appends one run, whole or not at all.
+    pub(crate) fn keep(&mut self, run: &RunRecord) -> Result<(), StoreError> {
+        let path = self.folder.join(RUNS);
+        let mut line = serde_json::to_vec(run)
+            .map_err(|error| named("write", &path)(io::Error::other(error)))?;
+        line.push(b'\n');
+        let before = self.runs.metadata().map_err(named("look at", &path))?.len();
+        self.runs.write_all(&line).map_err(|error| {
+            // A half-written line would spoil the runs before it for a reader.
+            let _ = self.runs.set_len(before);
+            named("append to", &path)(error)
+        })
+    }
+
+    /// Puts the document in place of an earlier one.
+    pub(crate) fn replace(&self, document: &Document) -> Result<(), StoreError> {
+        let path = self.folder.join(RESULTS);
+        let next = self.folder.join(".results.json.next");
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&next)?;
+            serde_json::to_writer_pretty(&mut file, document)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&next, &path)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&next);
+            named("replace", &path)(error)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::guards::Guards;
+    use measure::results::{Machine, SCHEMA};
+    use measure::{Arrivals, Reader, RunId, Stamp};
+
+    fn run() -> RunRecord {
+        RunRecord {
+            cell: "c".into(),
+            round: 0,
+            position: 0,
+            ledger: None,
+            arrivals: Arrivals::begin(RunId(1), Reader::Recv, Stamp(0)),
+            wire: None,
+        }
+    }
+
+    fn document() -> Document {
+        Document {
+            schema: SCHEMA.into(),
+            complete: false,
+            command: Vec::new(),
+            seed: 0,
+            started_at: String::new(),
+            machine: Machine::default(),
+            guards: Guards::default(),
+            endpoints: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn runs_are_lines_and_the_document_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("deep/er");
+        let mut store = Store::create(&out).unwrap();
+        store.keep(&run()).unwrap();
+        store.keep(&run()).unwrap();
+        store.replace(&document()).unwrap();
+        store.replace(&Document { complete: true, ..document() }).unwrap();
+        let lines = fs::read_to_string(out.join(RUNS)).unwrap();
+        let runs: Vec<RunRecord> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(runs, [run(), run()]);
+        let text = fs::read_to_string(out.join(RESULTS)).unwrap();
+        assert!(Document::from_json(&text).unwrap().complete);
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[test]
+    fn earlier_results_are_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        Store::create(folder.path()).unwrap();
+        let error = Store::create(folder.path()).err().unwrap().to_string();
+        assert!(error.ends_with("choose another folder for --out, or move it away"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = Store::create(&file.join("x")).err().unwrap().to_string();
+        assert!(error.starts_with("cannot make the folder "), "{error}");
+    }
+}

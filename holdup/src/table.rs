@@ -1,0 +1,152 @@
+//! Results as a table for people.
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use measure::Span;
+use measure::results::{CellResult, Document};
+use measure::summary::Summary;
+use measure::verdict::Verdict;
+
+/// An empty table in the program's manner: few lines, much air.
+pub(crate) fn new() -> Table {
+    let mut table = Table::new();
+    table.load_style(
+        TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')),
+    );
+    table
+}
+
+/// A table's text without blanks at the ends of lines.
+pub(crate) fn lines(table: &Table) -> String {
+    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// The table and the sentences under it.
+pub(crate) fn render(document: &Document) -> String {
+    let mut table = new();
+    let browser = document.cells.iter().any(|cell| cell.cell.reader.in_browser());
+    let mut header = vec!["endpoint", "version"];
+    if browser {
+        header.push("reader");
+    }
+    header.extend(["runs", "TTFT", "gap", "max gap"]);
+    header.extend(if browser { vec!["per delivery", "per read on the wire"] } else { vec!["frames per read"] });
+    header.push("verdict");
+    table.set_header(header.clone());
+    for cell in &document.cells {
+        table.add_row(row(document, cell, browser));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        let figure = !["endpoint", "version", "reader", "verdict"].contains(&header[index]);
+        if figure {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = lines(&table);
+    text.push('\n');
+    for cell in &document.cells {
+        text.push_str(&sentence(cell));
+    }
+    text.push('\n');
+    text.push_str(&footer(document));
+    text
+}
+
+fn row(document: &Document, cell: &CellResult, browser: bool) -> Vec<String> {
+    let summary = &cell.summary;
+    let endpoint = document.endpoints.iter().find(|e| e.name == cell.cell.endpoint);
+    let version = endpoint
+        .and_then(|endpoint| Some(format!("{} {}", endpoint.proxy.as_ref()?, endpoint.version.as_ref()?)))
+        .unwrap_or_default();
+    let mut row = vec![cell.cell.endpoint.clone(), version];
+    if browser {
+        let engine = cell.cell.engine.as_deref().unwrap_or_default();
+        row.push(format!("{} {engine}", cell.cell.reader.name()).trim().to_string());
+    }
+    let excluded: u32 = summary.excluded.values().sum();
+    row.push(if excluded > 0 {
+        format!("{} (−{excluded})", summary.runs)
+    } else {
+        summary.runs.to_string()
+    });
+    let ratio = |ratio: &Option<measure::stats::RatioSpread>| {
+        ratio.as_ref().map_or("–".into(), |ratio| format!("{:.2}", ratio.median))
+    };
+    row.push(span(summary.ttft_us.as_ref().map(|spread| spread.median)));
+    row.push(span(summary.gap_us.as_ref().map(|spread| spread.median)));
+    row.push(span(summary.gap_us.as_ref().map(|spread| spread.max)));
+    row.push(ratio(&summary.frames_per_read));
+    if browser {
+        row.push(ratio(&summary.wire_frames_per_read));
+    }
+    row.push(summary.verdict.name.name().to_string());
+    row
+}
+
+fn span(span: Option<Span>) -> String {
+    span.map_or("–".into(), |span| span.to_string())
+}
+
+/// Why, for every row that is not simply live.
+fn sentence(cell: &CellResult) -> String {
+    let Summary { verdict, excluded_because, .. } = &cell.summary;
+    let mut text = String::new();
+    let who = if cell.cell.reader.in_browser() {
+        format!("{} by {}", cell.cell.endpoint, cell.cell.reader.name())
+    } else {
+        cell.cell.endpoint.clone()
+    };
+    if verdict.name != Verdict::Live {
+        text.push_str(&format!("{who}: {}: {}.\n", verdict.name.name(), verdict.because));
+    }
+    for why in excluded_because {
+        text.push_str(&format!("{who}: excluded by {why}.\n"));
+    }
+    text
+}
+
+fn footer(document: &Document) -> String {
+    let cell = document.cells.first();
+    let (excluded, undecided) = document.noise();
+    let mut text = String::new();
+    if let Some(cell) = cell {
+        let script = &cell.cell.script;
+        let link = cell
+            .cell
+            .link
+            .mss
+            .map_or("loopback's own segments (65 KB)".into(), |mss| format!("segments of {mss} bytes"));
+        text.push_str(&format!(
+            "{} frames, {} in all, over {}, {link}; medians.\n",
+            script.frame_count(),
+            script.duration(),
+            cell.cell.request.client_protocol,
+        ));
+    }
+    let floor = document
+        .cells
+        .iter()
+        .find(|cell| cell.cell.is_direct())
+        .and_then(|cell| cell.summary.frames_per_read.as_ref());
+    if let Some(floor) = floor {
+        text.push_str(&format!(
+            "Floor of the direct path: {:.2} frames per read; nothing under it is a finding.\n",
+            floor.max
+        ));
+    }
+    let machine = &document.machine;
+    let load = |load: Option<f64>| load.map_or("?".into(), |load| format!("{load:.2}"));
+    text.push_str(&format!(
+        "{}, {} processors, load {} before and {} after; {:.1}% of runs excluded, {:.1}% of rows undecided; seed {}.\n",
+        machine.kernel,
+        machine.cpus,
+        load(machine.load_before),
+        load(machine.load_after),
+        excluded * 100.0,
+        undecided * 100.0,
+        document.seed,
+    ));
+    if !document.complete {
+        text.push_str("Incomplete: it was interrupted before the whole plan was played.\n");
+    }
+    text
+}
