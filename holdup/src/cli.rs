@@ -19,8 +19,12 @@ const EXIT_STATUS: &str = "Exit status: 0 done; 1 an expectation failed or a cau
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Starts emitter, proxies and taps, serves the page and opens it
+    Demo(Demo),
     /// Plays streams through the pinned proxies and reads them natively
     Measure(Measure),
+    /// Reads the same streams by the page in a real browser
+    Browse(Browse),
     /// Runs the emitter alone, to stand behind a proxy of one's own
     Emit(Emit),
     /// Proves the instrument on streams whose truth is known
@@ -100,6 +104,62 @@ pub(crate) struct Measure {
     /// End with 4 when any row failed
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Where to serve the page; taps listen at the same address
+    /// [default: 127.0.0.1:4700, or a free port when that is taken]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The name or address under which browsers on other machines reach this one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) public_host: Option<String>,
+    /// Print the address and open nothing
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    #[command(flatten)]
+    pub(crate) rig: Rig,
+    /// The folder of the page, with index.html and pkg/
+    #[arg(long, value_name = "DIR")]
+    pub(crate) page: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Browse {
+    /// The browser
+    #[arg(long, value_name = "NAME", default_value = "chromium")]
+    pub(crate) browser: crate::browser::Engine,
+    /// What to measure
+    #[arg(long, value_name = "NAME", default_value = "headline")]
+    pub(crate) preset: String,
+    /// How many rounds; each plays every cell once, `direct` first and last
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(measure::plan::MAX_ROUNDS)))]
+    pub(crate) runs: u32,
+    /// Readers in the page, separated by commas: eventsource, fetch
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "eventsource,fetch")]
+    pub(crate) readers: Vec<String>,
+    #[command(flatten)]
+    pub(crate) rig: Rig,
+    /// Seed of the shuffle [default: from the clock, recorded in the results]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// A folder for runs.ndjson and results.json; it must not hold results yet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the results document to standard output, everything else to standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// End with 4 when any row failed
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The folder of the page, with index.html and pkg/
+    #[arg(long, value_name = "DIR")]
+    pub(crate) page: Option<PathBuf>,
+    /// Take screenshots of the finished page into this folder: three sizes, dark and light
+    #[arg(long, value_name = "DIR")]
+    pub(crate) screenshots: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,12 @@
 //! `holdup`: who is holding up my token stream?
 
+mod browser;
 mod cli;
 mod commands;
 mod exit;
 mod interrupt;
 mod machine;
+mod page;
 mod progress;
 mod rig;
 mod runner;

@@ -1,20 +1,27 @@
 //! The rig: emitter, proxies, and for browsers a tap before each way to the emitter.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use emitter::Emitter;
 use measure::cell::DIRECT;
+use measure::page::{Lane, Lanes};
 use measure::results::Endpoint;
 use proxies::{Proxies, Running, Source, StartOptions};
 
+use tap::record::Records;
+use tap::{Behaviour, Tap};
+
 use crate::cli;
 use crate::exit::Problem;
+use crate::machine;
 
 /// Everything between reader and emitter, running.
 pub(crate) struct Rig {
     /// What is known of each endpoint, `direct` first, failed ones included.
     pub(crate) endpoints: Vec<Endpoint>,
     addresses: BTreeMap<String, SocketAddr>,
+    taps: BTreeMap<String, Tap>,
     // Held so that they run; dropped with the rig.
     _running: Vec<Running>,
 }
@@ -58,6 +65,7 @@ impl Rig {
         let mut rig = Rig {
             endpoints: vec![Endpoint::direct()],
             addresses: [(DIRECT.to_string(), emitter)].into(),
+            taps: BTreeMap::new(),
             _running: Vec::new(),
         };
         for name in names.iter().filter(|name| *name != DIRECT) {
@@ -83,6 +91,41 @@ impl Rig {
             }
         }
         rig
+    }
+
+    /// Puts a tap before every way to the emitter that runs, listening at `listen`'s address on
+    /// ports of their own.
+    pub(crate) fn tap(&mut self, listen: IpAddr, mss: Option<u32>) -> std::io::Result<()> {
+        for (name, upstream) in &self.addresses {
+            let tap = Tap::start((listen, 0).into(), *upstream, Behaviour::Honest, mss)?;
+            self.taps.insert(name.clone(), tap);
+        }
+        Ok(())
+    }
+
+    /// The lanes as a page on `host` reaches them.
+    pub(crate) fn lanes(&self, emitter: &Emitter, host: &str, mss: Option<u32>) -> Lanes {
+        let lane = |endpoint: &Endpoint| Lane {
+            endpoint: endpoint.clone(),
+            origin: self
+                .taps
+                .get(&endpoint.name)
+                .map(|tap| format!("http://{host}:{}", tap.address().port())),
+        };
+        Lanes {
+            instance: emitter.instance().to_string(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            kernel: machine::kernel(),
+            cpus: machine::describe().cpus,
+            load: None,
+            mss,
+            lanes: self.endpoints.iter().map(lane).collect(),
+        }
+    }
+
+    /// What the taps note.
+    pub(crate) fn records(&self) -> Vec<Records> {
+        self.taps.values().map(|tap| tap.records().clone()).collect()
     }
 
     /// Where a reader reaches an endpoint; `None` when it failed.

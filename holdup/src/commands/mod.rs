@@ -1,7 +1,9 @@
 //! One module a command.
 
+mod browse;
+mod demo;
 mod emit;
-mod measure;
+pub(crate) mod measure;
 mod proxies;
 mod selftest;
 
@@ -12,6 +14,8 @@ use crate::exit::Outcome;
 pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Measure(options) => measure::run(&options),
+        Command::Demo(options) => demo::run(&options),
+        Command::Browse(options) => browse::run(&options),
         Command::Emit(options) => emit::run(&options),
         Command::Selftest(options) => selftest::run(&options),
         Command::Proxies(options) => proxies::run(&options),

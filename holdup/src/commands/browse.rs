@@ -1,0 +1,246 @@
+//! `holdup browse`: the same cells by the page in a real browser, with the tap.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use emitter::{Config, Emitter};
+use measure::guards::Guards;
+use measure::page::{Finished, RunPost, Settings};
+use measure::plan::{PRESETS, Plan, UnknownPreset};
+use measure::results::{Browser, Document, RunRecord, SCHEMA, derive_cells};
+use measure::{Reader, Span};
+
+use crate::browser::{Driver, DriverError};
+use crate::cli;
+use crate::exit::{Outcome, Problem};
+use crate::interrupt::Interrupt;
+use crate::page::Inbox;
+use crate::page::routes::Page;
+use crate::progress::Progress;
+use crate::rig::Rig;
+use crate::runner::ledger_of;
+use crate::store::Store;
+use crate::{commands, machine};
+
+/// What a run takes beside its script: clock, ledger, drawing, on a busy machine.
+const RUN_EXTRA: Span = Span::millis(5_000);
+/// What the page takes before its first run: loading, clock, warm-up.
+const PAGE_EXTRA: Duration = Duration::from_secs(60);
+/// The sizes of screenshots: a projector, a laptop, a phone.
+const SIZES: [(u32, u32); 3] = [(1920, 1080), (1366, 768), (390, 844)];
+
+pub(crate) fn run(options: &cli::Browse) -> Outcome {
+    let settings = settings(options)?;
+    let proxies = Rig::proxies(&options.rig)?;
+    let names = Rig::names(&proxies, &options.rig.endpoints)?;
+    let assets = crate::page::assets::find(options.page.as_deref())?;
+    let mut store = options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
+    let interrupt = Interrupt::listen();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let before = machine::describe();
+    let page = Page::default();
+    let emitter =
+        Emitter::start(Config { assets, more: page.router(), ..Config::loopback() })
+            .map_err(Problem::nothing)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Problem::nothing)?;
+    // The browser first: without one there is no need to start proxies.
+    let driver = runtime.block_on(Driver::start(options.browser)).map_err(Problem::nothing)?;
+    let mut rig = Rig::start(&proxies, &names, emitter.address());
+    rig.tap(emitter.address().ip(), options.rig.mss.0).map_err(Problem::nothing)?;
+    let lanes = rig.lanes(&emitter, &emitter.address().ip().to_string(), options.rig.mss.0);
+    page.tell(lanes.clone(), rig.records());
+    let plan = settings.plan(&lanes).map_err(Problem::usage)?;
+    let session = settings.session.clone().unwrap_or_default();
+    page.inbox.open(&session);
+    let query = serde_urlencoded::to_string(settings.to_query()).map_err(Problem::usage)?;
+    let address = format!("http://{}/?{query}", emitter.address());
+
+    let mut runs = Vec::new();
+    let mut browsers = BTreeMap::new();
+    let mut progress = Progress::new(plan.run_count());
+    let watch = Watch { inbox: &page.inbox, session: &session, plan: &plan, interrupt: &interrupt };
+    let keep = |post: RunPost| -> Result<(), Problem> {
+        progress.step(&format!("round {} {}", post.round + 1, post.cell));
+        browsers.insert(options.browser.name().to_string(), post.browser);
+        let run = post.arrivals.run;
+        let record = RunRecord {
+            cell: post.cell,
+            round: post.round,
+            position: post.position,
+            ledger: ledger_of(&emitter, run),
+            wire: page.wire(run),
+            arrivals: post.arrivals,
+        };
+        if let Some(store) = &mut store {
+            store.keep(&record).map_err(Problem::nothing)?;
+        }
+        runs.push(record);
+        Ok(())
+    };
+    let end = runtime.block_on(async {
+        let end = match driver.open(&address).await {
+            Ok(()) => watch.until_finished(&driver, keep).await,
+            Err(error) => Err(Problem::nothing(error)),
+        };
+        if let (Ok(_), Some(folder)) = (&end, &options.screenshots) {
+            pictures(&driver, folder).await?;
+        }
+        driver.close().await;
+        end
+    });
+    // What was measured before a browser died is kept and shown all the same.
+    let (complete, problem) = match end {
+        Ok(Finished { stopped: None, .. }) => (true, None),
+        Ok(Finished { stopped: Some(why), .. }) => {
+            (false, Some(Problem::nothing(format!("the page stopped early: {why}"))))
+        }
+        Err(problem) => (false, Some(problem)),
+    };
+    progress.finish();
+    if runs.is_empty() && let Some(problem) = problem {
+        return Err(problem);
+    }
+    let document = document(Parts {
+        plan: &plan,
+        settings: &settings,
+        names: &names,
+        runs: &runs,
+        rig: &rig,
+        browsers: &browsers,
+        complete,
+        started_at,
+        machine: measure::results::Machine { load_after: machine::load(), ..before },
+    })?;
+    if let Some(store) = &store {
+        store.replace(&document).map_err(Problem::nothing)?;
+    }
+    commands::measure::show(&document, options.json)?;
+    match problem {
+        Some(problem) if !interrupt.came() => Err(problem),
+        _ => Ok(commands::measure::exit(&document, options.strict)),
+    }
+}
+
+fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
+    if !PRESETS.contains(&options.preset.as_str()) {
+        return Err(Problem::usage(UnknownPreset(options.preset.clone())));
+    }
+    let readers = options
+        .readers
+        .iter()
+        .map(|name| {
+            Reader::from_name(name).filter(|reader| reader.in_browser()).ok_or_else(|| {
+                Problem::usage(format!("no reader is called {name:?}: known are eventsource, fetch"))
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Settings {
+        preset: options.preset.clone(),
+        script: None,
+        endpoints: options.rig.endpoints.clone(),
+        readers,
+        runs: options.runs,
+        seed: options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX))),
+        go: true,
+        session: Some(format!("{:016x}", fastrand::u64(..))),
+        engine: Some(options.browser.name().into()),
+    })
+}
+
+struct Watch<'a> {
+    inbox: &'a Inbox,
+    session: &'a str,
+    plan: &'a Plan,
+    interrupt: &'a Interrupt,
+}
+
+impl Watch<'_> {
+    /// Waits for the page's runs and its last word, while the browser lives.
+    async fn until_finished(
+        &self,
+        driver: &Driver,
+        mut keep: impl FnMut(RunPost) -> Result<(), Problem>,
+    ) -> Result<Finished, Problem> {
+        let longest = self.plan.cells.iter().map(|cell| cell.script.duration()).max();
+        let patience = longest.unwrap_or_default() + RUN_EXTRA;
+        let patience = Duration::from_micros(patience.as_micros() as u64) + PAGE_EXTRA;
+        let mut heard = Instant::now();
+        let mut checked = Instant::now();
+        loop {
+            let (posts, finished) = self.inbox.take(self.session);
+            if !posts.is_empty() {
+                heard = Instant::now();
+            }
+            for post in posts {
+                keep(post)?;
+            }
+            if let Some(finished) = finished {
+                return Ok(finished);
+            }
+            if self.interrupt.came() {
+                return Ok(Finished { runs: 0, stopped: Some("interrupted".into()) });
+            }
+            if heard.elapsed() > patience {
+                return Err(Problem::nothing(format!(
+                    "the page posted no run for {patience:?}: its state is unknown"
+                )));
+            }
+            if checked.elapsed() > Duration::from_secs(2) {
+                driver.check().await.map_err(|error: DriverError| Problem::nothing(error))?;
+                checked = Instant::now();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+async fn pictures(driver: &Driver, folder: &Path) -> Result<(), Problem> {
+    let failed = |error: std::io::Error| Problem::nothing(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for (width, height) in SIZES {
+        for scheme in ["light", "dark"] {
+            let png = driver.picture(width, height, scheme).await.map_err(Problem::nothing)?;
+            std::fs::write(folder.join(format!("page-{width}x{height}-{scheme}.png")), png)
+                .map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+struct Parts<'a> {
+    plan: &'a Plan,
+    settings: &'a Settings,
+    names: &'a [String],
+    runs: &'a [RunRecord],
+    rig: &'a Rig,
+    browsers: &'a BTreeMap<String, Browser>,
+    complete: bool,
+    started_at: String,
+    machine: measure::results::Machine,
+}
+
+fn document(parts: Parts<'_>) -> Result<Document, Problem> {
+    let guards = Guards::default();
+    let mut cells = parts.plan.cells.clone();
+    // Endpoints that did not start have their rows all the same.
+    for name in parts.names.iter().filter(|name| parts.rig.address(name).is_none()) {
+        for control in parts.plan.cells.iter().filter(|cell| cell.is_direct()) {
+            cells.push(measure::Cell { endpoint: name.clone(), ..control.clone() });
+        }
+    }
+    Ok(Document {
+        schema: SCHEMA.into(),
+        complete: parts.complete,
+        command: std::env::args().collect(),
+        seed: parts.settings.seed,
+        started_at: parts.started_at,
+        machine: parts.machine,
+        cells: derive_cells(&cells, parts.runs, &parts.rig.endpoints, parts.browsers, &guards),
+        guards,
+        endpoints: parts.rig.endpoints.clone(),
+    })
+}

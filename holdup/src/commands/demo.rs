@@ -1,0 +1,78 @@
+//! `holdup demo`: everything running, the page open.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::{Command, Stdio};
+
+use emitter::{Config, Emitter, StartError};
+
+use crate::cli;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::interrupt::Interrupt;
+use crate::page::routes::Page;
+use crate::rig::{Rig, any_port};
+
+/// Where the page is served unless told otherwise: one address to remember.
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4700);
+
+pub(crate) fn run(options: &cli::Demo) -> Outcome {
+    let proxies = Rig::proxies(&options.rig)?;
+    let names = Rig::names(&proxies, &options.rig.endpoints)?;
+    let assets = crate::page::assets::find(options.page.as_deref())?;
+    let interrupt = Interrupt::listen();
+    let page = Page::default();
+    let start = |listen| {
+        Emitter::start(Config {
+            listen,
+            assets: assets.clone(),
+            more: page.router(),
+            ..Config::loopback()
+        })
+    };
+    let emitter = match (options.listen, start(options.listen.unwrap_or(USUAL))) {
+        (_, Ok(emitter)) => emitter,
+        // Nobody asked for the usual port: another one does as well.
+        (None, Err(StartError::Listen { .. })) => start(any_port()).map_err(Problem::nothing)?,
+        (_, Err(error)) => return Err(Problem::nothing(error)),
+    };
+    let address = emitter.address();
+    let host = match (&options.public_host, address.ip()) {
+        (Some(host), _) => host.clone(),
+        (None, ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.to_string(),
+        (None, IpAddr::V6(ip)) => format!("[{ip}]"),
+        (None, ip) => ip.to_string(),
+    };
+    eprintln!("starting the proxies");
+    let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
+    rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
+    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), rig.records());
+    let url = format!("http://{host}:{}/?go=1", address.port());
+    let opened = !options.no_open && open(&url);
+    println!("{} {url}", if opened { "opened" } else { "open this in a browser:" });
+    println!("the first run starts by itself; Ctrl-C ends everything");
+    interrupt.wait();
+    Ok(Exit::Done)
+}
+
+/// The address under which the proxies reach the emitter.
+pub(crate) fn near(ip: IpAddr) -> IpAddr {
+    if ip.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { ip }
+}
+
+/// Opens the page in the person's own browser, where there is a screen.
+fn open(url: &str) -> bool {
+    let screen = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else if screen {
+        "xdg-open"
+    } else {
+        return false;
+    };
+    Command::new(program)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
