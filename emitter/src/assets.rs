@@ -66,7 +66,9 @@ mod tests {
         let assets = Assets::Folder(folder.path().into());
         assert_eq!(assets.read("").as_deref(), Some(b"page".as_slice()));
         assert_eq!(assets.read("pkg/a.js").as_deref(), Some(b"js".as_slice()));
-        for path in ["secret", "pkg/../secret", "pkg//a.js", "pkg/.a", "/etc/passwd", "pkg/%2e%2e/secret"] {
+        for path in
+            ["secret", "pkg/../secret", "pkg//a.js", "pkg/.a", "/etc/passwd", "pkg/%2e%2e/secret"]
+        {
             assert_eq!(assets.read(path), None, "{path}");
         }
         assert_eq!(Assets::None.read(""), None);

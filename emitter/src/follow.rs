@@ -47,7 +47,15 @@ impl Follow {
             ledger.entries.reserve_exact(frames.len());
             (frames, ledger.started)
         });
-        Follow { ledger, framer: ResponseFramer::new(), frames, started, next: 0, body: 0, write: 0 }
+        Follow {
+            ledger,
+            framer: ResponseFramer::new(),
+            frames,
+            started,
+            next: 0,
+            body: 0,
+            write: 0,
+        }
     }
 
     /// Notes one write: the bytes it took, in order. Returns whether the response is whole.
@@ -68,7 +76,8 @@ impl Follow {
         let total = self.frames.last().map_or(0, |(end, _)| *end);
         let whole = self.framer.is_done() || self.framer.close_is_the_end() && self.body >= total;
         with(&self.ledger, |ledger| {
-            while let Some((_, due)) = self.frames.get(self.next).filter(|(end, _)| *end <= self.body)
+            while let Some((_, due)) =
+                self.frames.get(self.next).filter(|(end, _)| *end <= self.body)
             {
                 ledger.entries.push(Entry {
                     seq: self.next as u32,

@@ -75,8 +75,10 @@ impl axum::serve::Listener for Listener {
                 Ok((stream, remote)) => {
                     // A connection that is already gone fails here; its first read says so too.
                     let _ = stream.set_nodelay(true);
-                    let shared =
-                        Arc::new(Shared { follow: Mutex::new(None), nagle: AtomicBool::new(false) });
+                    let shared = Arc::new(Shared {
+                        follow: Mutex::new(None),
+                        nagle: AtomicBool::new(false),
+                    });
                     return (Stamped { stream, shared, nagle: false }, remote);
                 }
                 // Out of descriptors, most likely: the ones in use come back when streams end.

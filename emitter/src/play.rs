@@ -94,9 +94,10 @@ impl Body for Play {
         let at = this.started + due;
         if now() < at {
             let index = this.position.0;
-            let set = this.alarm.as_ref().is_some_and(|(armed, waker)| {
-                *armed == index && waker.will_wake(context.waker())
-            });
+            let set = this
+                .alarm
+                .as_ref()
+                .is_some_and(|(armed, waker)| *armed == index && waker.will_wake(context.waker()));
             if !set {
                 this.alarm = Some((index, context.waker().clone()));
                 this.pacer.wake_at(at, context.waker().clone());

@@ -91,7 +91,9 @@ async fn stream(
     open_to_pages(headers);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    for (name, value) in [("holdup-run", run.to_string()), ("holdup-instance", app.instance.to_string())] {
+    for (name, value) in
+        [("holdup-run", run.to_string()), ("holdup-instance", app.instance.to_string())]
+    {
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(HeaderName::from_static(name), value);
         }
@@ -126,7 +128,8 @@ async fn stream(
     if let Some(ledger) = &ledger {
         connection.follow(Follow::new(Arc::clone(ledger)));
     }
-    let play = Play::new(script, run, started, app.pacer.clone(), ledger, Arc::clone(&app.stopping));
+    let play =
+        Play::new(script, run, started, app.pacer.clone(), ledger, Arc::clone(&app.stopping));
     *response.body_mut() = Body::new(play);
     response
 }
@@ -155,11 +158,15 @@ async fn run(State(app): State<App>, Path(run): Path<String>) -> Response {
         Lookup::Known(ledger) => open(axum::Json(*ledger).into_response()),
         Lookup::Dropped => refuse(
             StatusCode::GONE,
-            format!("the ledger of run {id} made room for newer ones; ask sooner, or start the emitter with more room"),
+            format!(
+                "the ledger of run {id} made room for newer ones; ask sooner, or start the emitter with more room"
+            ),
         ),
         Lookup::Unknown => refuse(
             StatusCode::NOT_FOUND,
-            format!("no stream was asked for under run {id}: the request did not reach this emitter"),
+            format!(
+                "no stream was asked for under run {id}: the request did not reach this emitter"
+            ),
         ),
     }
 }

@@ -54,7 +54,9 @@ impl Config {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}; choose another address, or port 0 for a free one")]
+    #[error(
+        "cannot listen on {address}: {source}; choose another address, or port 0 for a free one"
+    )]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -87,8 +89,7 @@ impl Emitter {
             .thread_name("emitter")
             .enable_all()
             .build()?;
-        let refused =
-            |source| StartError::Listen { address: config.listen, source };
+        let refused = |source| StartError::Listen { address: config.listen, source };
         let listener = runtime.block_on(TcpListener::bind(config.listen)).map_err(refused)?;
         let address = listener.local_addr()?;
         let app = App {
@@ -100,16 +101,14 @@ impl Emitter {
         };
         let (instance, ledgers) = (Arc::clone(&app.instance), app.ledgers.clone());
         let stopping = Arc::clone(&app.stopping);
-        let service = config
-            .more
-            .merge(router(app))
-            .into_make_service_with_connect_info::<Connection>();
+        let service =
+            config.more.merge(router(app)).into_make_service_with_connect_info::<Connection>();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name("emitter".into()).spawn(move || {
             runtime.block_on(async {
                 let (asked, deadline) = oneshot::channel::<()>();
-                let serve = axum::serve(Listener(listener), service)
-                    .with_graceful_shutdown(async move {
+                let serve =
+                    axum::serve(Listener(listener), service).with_graceful_shutdown(async move {
                         let _ = stopped.await;
                         let _ = asked.send(());
                     });

@@ -1,5 +1,7 @@
 //! The emitter over real sockets: streams, ledgers, refusals, a clean stop.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -102,8 +104,9 @@ fn a_stream_can_be_close_delimited() {
     let emitter = Emitter::start(Config::loopback()).unwrap();
     for (run, version, query) in [(3, "1.1", "&framing=close"), (4, "1.0", "")] {
         let run = RunId(run);
-        let request =
-            format!("GET /stream?run={run}&frames=3&interval_ms=10{query} HTTP/{version}\r\nHost: x\r\n\r\n");
+        let request = format!(
+            "GET /stream?run={run}&frames=3&interval_ms=10{query} HTTP/{version}\r\nHost: x\r\n\r\n"
+        );
         let answer = read(open(emitter.address(), &request));
         assert_eq!(answer.head.header("transfer-encoding"), None);
         assert_eq!(answer.head.header("content-length"), None);
@@ -149,9 +152,15 @@ fn what_cannot_be_played_is_refused_with_its_bound() {
         ("frame_bytes=10", "frame_bytes is 10: it must be from 60 to 1048576"),
         ("interval_ms=1e9", "interval_ms is 1000000000 ms: it must be from 0.0 ms to 60000 ms"),
         ("script=nope", "no script is called \"nope\": known are headline, cases"),
-        ("colour=red", "no parameter is called \"colour\": known are script, frames, interval_ms, frame_bytes, framing, nagle, header"),
+        (
+            "colour=red",
+            "no parameter is called \"colour\": known are script, frames, interval_ms, frame_bytes, framing, nagle, header",
+        ),
         ("run=12", "run: a run id is 32 hexadecimal digits, not \"12\""),
-        ("header=Content-Length:1", "header \"Content-Length\" may not be set: it belongs to the response's framing, which the script decides itself"),
+        (
+            "header=Content-Length:1",
+            "header \"Content-Length\" may not be set: it belongs to the response's framing, which the script decides itself",
+        ),
     ] {
         let answer = get(&emitter, &format!("/stream?{query}"));
         assert_eq!((answer.head.status, text(&answer).as_str()), (400, why));
@@ -163,7 +172,11 @@ fn an_unknown_run_and_an_unknown_path_say_so() {
     let emitter = Emitter::start(Config::loopback()).unwrap();
     let answer = get(&emitter, &format!("/runs/{}", RunId(9)));
     assert_eq!(answer.head.status, 404);
-    assert!(text(&answer).starts_with("no stream was asked for under run 0000"), "{}", text(&answer));
+    assert!(
+        text(&answer).starts_with("no stream was asked for under run 0000"),
+        "{}",
+        text(&answer)
+    );
     assert_eq!(get(&emitter, "/runs/xyz").head.status, 400);
     assert_eq!(get(&emitter, "/nothing").head.status, 404);
     assert_eq!(get(&emitter, "/instance").head.status, 200);
@@ -183,7 +196,8 @@ fn a_dropped_run_is_told_from_an_unknown_one() {
 fn a_client_that_leaves_mid_stream_is_in_the_ledger() {
     let emitter = Emitter::start(Config::loopback()).unwrap();
     let run = RunId(13);
-    let request = format!("GET /stream?run={run}&frames=100&interval_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n");
+    let request =
+        format!("GET /stream?run={run}&frames=100&interval_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n");
     let mut socket = open(emitter.address(), &request);
     socket.recv(&mut [0; 4096]).unwrap();
     drop(socket);
@@ -196,7 +210,8 @@ fn a_client_that_leaves_mid_stream_is_in_the_ledger() {
 fn a_stop_ends_running_streams_with_their_framings_own_end() {
     let mut emitter = Emitter::start(Config::loopback()).unwrap();
     let run = RunId(14);
-    let request = format!("GET /stream?run={run}&frames=600&interval_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n");
+    let request =
+        format!("GET /stream?run={run}&frames=600&interval_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n");
     let socket = open(emitter.address(), &request);
     let reader = std::thread::spawn(move || read(socket));
     std::thread::sleep(Duration::from_millis(200));
@@ -212,15 +227,16 @@ fn a_taken_port_is_named() {
     let first = Emitter::start(Config::loopback()).unwrap();
     let error =
         Emitter::start(Config { listen: first.address(), ..Config::loopback() }).err().unwrap();
-    assert!(error.to_string().starts_with(&format!("cannot listen on {}", first.address())), "{error}");
+    assert!(
+        error.to_string().starts_with(&format!("cannot listen on {}", first.address())),
+        "{error}"
+    );
 }
 
 #[test]
 fn the_page_is_isolated_typed_compressed_and_revalidated() {
-    let files = [
-        ("index.html", b"<!doctype html>".as_slice()),
-        ("pkg/page.wasm", b"\0asm".as_slice()),
-    ];
+    let files =
+        [("index.html", b"<!doctype html>".as_slice()), ("pkg/page.wasm", b"\0asm".as_slice())];
     let assets = Assets::Embedded(files.into_iter().collect());
     let emitter = Emitter::start(Config { assets, ..Config::loopback() }).unwrap();
     let answer = get(&emitter, "/?preset=headline");

@@ -29,11 +29,8 @@ pub(crate) struct Rig {
 impl Rig {
     /// The names asked for, checked: all there are when none is named, `direct` first.
     pub(crate) fn names(proxies: &Proxies, asked: &[String]) -> Result<Vec<String>, Problem> {
-        let known: Vec<String> = proxies
-            .registry()
-            .endpoints()
-            .map(|endpoint| endpoint.name.to_string())
-            .collect();
+        let known: Vec<String> =
+            proxies.registry().endpoints().map(|endpoint| endpoint.name.to_string()).collect();
         let mut names = vec![DIRECT.to_string()];
         for name in if asked.is_empty() { &known } else { asked } {
             let name = name.trim();

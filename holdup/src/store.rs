@@ -18,11 +18,7 @@ pub(crate) enum StoreError {
     #[error("{0} already holds results: choose another folder for --out, or move it away")]
     Taken(PathBuf),
     #[error("cannot {what} {path}: {source}")]
-    Io {
-        what: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { what: &'static str, path: PathBuf, source: io::Error },
 }
 
 fn named(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {

@@ -9,9 +9,7 @@ use measure::verdict::Verdict;
 /// An empty table in the program's manner: few lines, much air.
 pub(crate) fn new() -> Table {
     let mut table = Table::new();
-    table.load_style(
-        TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')),
-    );
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
     table
 }
 
@@ -29,7 +27,11 @@ pub(crate) fn render(document: &Document) -> String {
         header.push("reader");
     }
     header.extend(["runs", "TTFT", "gap", "max gap"]);
-    header.extend(if browser { vec!["per delivery", "per read on the wire"] } else { vec!["frames per read"] });
+    header.extend(if browser {
+        vec!["per delivery", "per read on the wire"]
+    } else {
+        vec!["frames per read"]
+    });
     header.push("verdict");
     table.set_header(header.clone());
     for cell in &document.cells {
@@ -55,7 +57,9 @@ fn row(document: &Document, cell: &CellResult, browser: bool) -> Vec<String> {
     let summary = &cell.summary;
     let endpoint = document.endpoints.iter().find(|e| e.name == cell.cell.endpoint);
     let version = endpoint
-        .and_then(|endpoint| Some(format!("{} {}", endpoint.proxy.as_ref()?, endpoint.version.as_ref()?)))
+        .and_then(|endpoint| {
+            Some(format!("{} {}", endpoint.proxy.as_ref()?, endpoint.version.as_ref()?))
+        })
         .unwrap_or_default();
     let mut row = vec![cell.cell.endpoint.clone(), version];
     if browser {
@@ -110,11 +114,9 @@ fn footer(document: &Document) -> String {
     let mut text = String::new();
     if let Some(cell) = cell {
         let script = &cell.cell.script;
-        let link = cell
-            .cell
-            .link
-            .mss
-            .map_or("loopback's own segments (65 KB)".into(), |mss| format!("segments of {mss} bytes"));
+        let link = cell.cell.link.mss.map_or("loopback's own segments (65 KB)".into(), |mss| {
+            format!("segments of {mss} bytes")
+        });
         text.push_str(&format!(
             "{} frames, {} in all, over {}, {link}; medians.\n",
             script.frame_count(),

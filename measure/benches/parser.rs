@@ -88,12 +88,7 @@ const CASES: [Case; 3] = [
     },
     Case {
         name: "1.1 KB frames",
-        frame: |sequence| {
-            format!(
-                "id: {RUN}-{sequence:05}\ndata: {}\n\n",
-                "token ".repeat(175)
-            )
-        },
+        frame: |sequence| format!("id: {RUN}-{sequence:05}\ndata: {}\n\n", "token ".repeat(175)),
     },
     Case {
         name: "250-byte chat frames",
@@ -128,10 +123,7 @@ impl Slicing {
             Slicing::Bytes(bytes) => stream.chunks(bytes).collect(),
             Slicing::OneFrame => {
                 let starts = std::iter::once(0).chain(ends.iter().copied());
-                starts
-                    .zip(ends)
-                    .map(|(start, end)| &stream[start..*end])
-                    .collect()
+                starts.zip(ends).map(|(start, end)| &stream[start..*end]).collect()
             }
         }
     }
@@ -157,11 +149,7 @@ fn race(slices: &[&[u8]], expected: Found, passes: usize) -> (Duration, Duration
 fn main() -> ExitCode {
     // `cargo bench` says so; without it (`cargo test --benches`) one pass checks the counts only.
     let measuring = std::env::args().any(|argument| argument == "--bench");
-    let (stream_bytes, passes) = if measuring {
-        (STREAM_BYTES, PASSES)
-    } else {
-        (64 << 10, 1)
-    };
+    let (stream_bytes, passes) = if measuring { (STREAM_BYTES, PASSES) } else { (64 << 10, 1) };
 
     if measuring {
         println!(
@@ -177,15 +165,8 @@ fn main() -> ExitCode {
             stream.push_str(&(case.frame)(ends.len()));
             ends.push(stream.len());
         }
-        let expected = Found {
-            events: ends.len(),
-            text_bytes: text_bytes(&stream, ends.len()),
-        };
-        for slicing in [
-            Slicing::OneFrame,
-            Slicing::Bytes(4 << 10),
-            Slicing::Bytes(64 << 10),
-        ] {
+        let expected = Found { events: ends.len(), text_bytes: text_bytes(&stream, ends.len()) };
+        for slicing in [Slicing::OneFrame, Slicing::Bytes(4 << 10), Slicing::Bytes(64 << 10)] {
             let slices = slicing.cut(stream.as_bytes(), &ends);
             let (ours, theirs) = race(&slices, expected, passes);
             if !measuring {
@@ -217,20 +198,13 @@ fn main() -> ExitCode {
         "goal: at least {GOAL}x eventsource-stream in 4 KB and 64 KB slices: {outcome}, {worst:.1}x at the least"
     );
     println!("outside the goal, one frame per slice: {worst_single:.1}x at the least");
-    if met {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The text in the stream by plain counting: everything but field names and line ends, and the
 /// name `message` of each event.
 fn text_bytes(stream: &str, events: usize) -> usize {
-    let values: usize = stream
-        .lines()
-        .filter_map(|line| line.split_once(": "))
-        .map(|(_, value)| value.len())
-        .sum();
+    let values: usize =
+        stream.lines().filter_map(|line| line.split_once(": ")).map(|(_, value)| value.len()).sum();
     values + events * "message".len()
 }

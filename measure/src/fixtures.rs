@@ -24,7 +24,7 @@ pub(crate) fn ledger(script: &Script) -> Ledger {
         attempts: 1,
         script: script.clone(),
         upstream_protocol: "HTTP/1.1".into(),
-            segment_bytes: None,
+        segment_bytes: None,
         started: Stamp(START),
         done: entries.last().map(|entry| entry.after),
         writes: entries.len() as u32 + 1,

@@ -18,46 +18,50 @@ const WORDS: [&str; 24] = [
     "word", "you", "read", "here", "is", "a", "frame", "that", "no", "hop", "kept",
 ];
 
-/// Renders one frame of exactly `bytes` bytes.
+/// Up to this much room a frame carries one word, so that a page shows the sentence word by word.
+const ONE_WORD_ROOM: usize = 16;
+
+/// Renders one frame of exactly `bytes` bytes: `id:`, `data:`, and a comment line that fills it
+/// up to its size.
 pub fn render(out: &mut Vec<u8>, run: RunId, seq: u32, bytes: u32, terminal: bool) {
     let start = out.len();
     let size = bytes as usize;
     out.extend_from_slice(format!("id: {run}-{seq}\ndata: ").as_bytes());
+    // Two line feeds end the frame.
+    let room = size.saturating_sub(out.len() - start + 2);
+    let text_start = out.len();
     if terminal {
         out.extend_from_slice(TERMINAL.as_bytes());
-        out.push(b'\n');
-        // A comment line inside the frame fills it up to its size: one colon and a line feed at least.
-        let room = size.saturating_sub(out.len() - start + 1);
-        if room >= 2 {
-            out.push(b':');
-            out.resize(out.len() + room - 2, b'.');
-            out.push(b'\n');
-        }
-        out.push(b'\n');
     } else {
-        let room = size.saturating_sub(out.len() - start + 2);
         text(out, seq, room);
-        out.extend_from_slice(b"\n\n");
     }
+    match room.saturating_sub(out.len() - text_start) {
+        0 => {}
+        // A comment takes a line feed and a colon at least.
+        1 => out.push(b'.'),
+        left => {
+            out.extend_from_slice(b"\n:");
+            out.resize(out.len() + left - 2, b'.');
+        }
+    }
+    out.extend_from_slice(b"\n\n");
     debug_assert_eq!(out.len() - start, size, "frame {seq} of {bytes} bytes");
 }
 
-/// Words up to exactly `room` bytes, beginning with a word that depends on `seq`.
+/// Whole words of the sentence, beginning with the one whose turn it is, up to `room` bytes.
 fn text(out: &mut Vec<u8>, seq: u32, room: usize) {
-    let end = out.len() + room;
-    let mut word = seq as usize;
-    while out.len() < end {
-        let left = end - out.len();
-        let next = WORDS[word % WORDS.len()].as_bytes();
-        out.extend_from_slice(&next[..next.len().min(left)]);
-        if out.len() < end {
+    let words = WORDS.iter().cycle().skip(seq as usize % WORDS.len());
+    let mut left = room;
+    for (index, word) in words.enumerate() {
+        let need = word.len() + usize::from(index > 0);
+        if need > left || index > 0 && room <= ONE_WORD_ROOM {
+            return;
+        }
+        if index > 0 {
             out.push(b' ');
         }
-        word += 1;
-    }
-    // A space before the line's end would be lost to the eye, not to the parser; a dot is seen.
-    if let Some(last) = out.last_mut().filter(|last| **last == b' ') {
-        *last = b'.';
+        out.extend_from_slice(word.as_bytes());
+        left -= need;
     }
 }
 
@@ -80,9 +84,17 @@ pub enum Recognised {
 /// Recognises an event as a reader in a browser sees it: id and data, no bytes.
 pub fn recognise(run: RunId, id: &str, data: &str) -> Recognised {
     let terminal = data == TERMINAL;
-    let mark = FrameMark { seq: None, event: true, text: !terminal && !data.is_empty(), terminal, end: None };
+    let mark = FrameMark {
+        seq: None,
+        event: true,
+        text: !terminal && !data.is_empty(),
+        terminal,
+        end: None,
+    };
     match parse_id(id) {
-        Some((named, seq)) if named == run => Recognised::Ours(FrameMark { seq: Some(seq), ..mark }),
+        Some((named, seq)) if named == run => {
+            Recognised::Ours(FrameMark { seq: Some(seq), ..mark })
+        }
         Some(_) => Recognised::Foreign,
         None => Recognised::Unnamed(mark),
     }
@@ -103,12 +115,22 @@ impl FrameReader {
 
     /// The frames that these bytes complete; `seen` is given each event's data as well, for a
     /// reader that shows it.
-    pub fn feed_with(&mut self, bytes: &[u8], mut seen: impl FnMut(&FrameMark, &str)) -> Vec<FrameMark> {
+    pub fn feed_with(
+        &mut self,
+        bytes: &[u8],
+        mut seen: impl FnMut(&FrameMark, &str),
+    ) -> Vec<FrameMark> {
         let mut marks = Vec::new();
         let (run, foreign) = (self.run, &mut self.foreign);
         self.parser.feed(bytes, |frame: sse::Frame<'_>| {
             let Some(event) = frame.event() else {
-                marks.push(FrameMark { seq: None, event: false, text: false, terminal: false, end: Some(frame.end) });
+                marks.push(FrameMark {
+                    seq: None,
+                    event: false,
+                    text: false,
+                    terminal: false,
+                    end: Some(frame.end),
+                });
                 return;
             };
             let data = event.data();
@@ -146,13 +168,25 @@ mod tests {
     use crate::script::Script;
 
     #[test]
+    fn small_frames_read_as_a_sentence() {
+        let mut words = Vec::new();
+        for (_, bytes) in Script::headline().player(RunId(1)) {
+            let mut reader = FrameReader::new(RunId(1));
+            reader.feed_with(&bytes, |_, data| words.push(data.to_string()));
+        }
+        assert_eq!(words[..6].join(" "), "the token left on time and");
+        assert_eq!(words[40], TERMINAL);
+    }
+
+    #[test]
     fn what_is_rendered_is_recognised_at_any_cut() {
         let run = RunId(0xabc);
         let script = Script::headline();
         let bytes: Vec<u8> = script.player(run).flat_map(|(_, bytes)| bytes).collect();
         for step in [1, 7, 60, bytes.len()] {
             let mut reader = FrameReader::new(run);
-            let marks: Vec<FrameMark> = bytes.chunks(step).flat_map(|chunk| reader.feed(chunk)).collect();
+            let marks: Vec<FrameMark> =
+                bytes.chunks(step).flat_map(|chunk| reader.feed(chunk)).collect();
             assert_eq!(reader.finish(), 0);
             assert_eq!(marks.len(), 41);
             let ends: Vec<u64> = marks.iter().filter_map(|mark| mark.end).collect();
@@ -165,7 +199,8 @@ mod tests {
 
     #[test]
     fn another_runs_frames_are_counted_apart() {
-        let bytes: Vec<u8> = Script::headline().player(RunId(1)).flat_map(|(_, bytes)| bytes).collect();
+        let bytes: Vec<u8> =
+            Script::headline().player(RunId(1)).flat_map(|(_, bytes)| bytes).collect();
         let mut reader = FrameReader::new(RunId(2));
         assert_eq!(reader.feed(&bytes), []);
         assert_eq!(reader.foreign_frames(), 41);

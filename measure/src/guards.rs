@@ -110,7 +110,10 @@ impl Guards {
         if let Some(page) = &arrivals.page
             && page.reconnects > 0
         {
-            return Some(Exclusion::Page(format!("EventSource reconnected {} times", page.reconnects)));
+            return Some(Exclusion::Page(format!(
+                "EventSource reconnected {} times",
+                page.reconnects
+            )));
         }
         let ledger = ledger?;
         if ledger.attempts > self.attempts {

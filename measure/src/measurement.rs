@@ -122,7 +122,10 @@ impl Measurement {
             holds.extend(held);
         }
         let first = |wanted: fn(&crate::FrameMark) -> bool| {
-            arrivals.frames().find(|(_, frame)| wanted(frame)).map(|(delivery, _)| since(delivery.at))
+            arrivals
+                .frames()
+                .find(|(_, frame)| wanted(frame))
+                .map(|(delivery, _)| since(delivery.at))
         };
         let first_body = arrivals.deliveries.iter().find(|delivery| {
             delivery.body_bytes.map_or(!delivery.frames.is_empty(), |bytes| bytes > 0)
@@ -144,9 +147,7 @@ impl Measurement {
             gaps: times.windows(2).map(|pair| pair[1] - pair[0]).collect(),
             holds,
             bursts,
-            last_written: ledger
-                .and_then(|ledger| ledger.entries.last())
-                .map(|entry| entry.after),
+            last_written: ledger.and_then(|ledger| ledger.entries.last()).map(|entry| entry.after),
             segment_bytes: arrivals.segment_bytes,
         }
     }

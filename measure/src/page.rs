@@ -147,7 +147,11 @@ impl Settings {
     ) -> Result<Settings, SettingsError> {
         let short = |text: &str| text.chars().take(40).collect::<String>();
         let list = |text: &str| -> Vec<String> {
-            text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(String::from).collect()
+            text.split(',')
+                .map(str::trim)
+                .filter(|item| !item.is_empty())
+                .map(String::from)
+                .collect()
         };
         let mut settings = Settings::default();
         let mut script: Vec<(&str, &str)> = Vec::new();
@@ -165,7 +169,9 @@ impl Settings {
                         .iter()
                         .map(|name| {
                             Reader::from_name(name)
-                                .filter(|reader| matches!(reader, Reader::Eventsource | Reader::Fetch))
+                                .filter(|reader| {
+                                    matches!(reader, Reader::Eventsource | Reader::Fetch)
+                                })
                                 .ok_or_else(|| SettingsError::Reader(short(name)))
                         })
                         .collect::<Result<_, _>>()?;

@@ -181,9 +181,7 @@ impl Document {
         let undecided = self
             .cells
             .iter()
-            .filter(|cell| {
-                matches!(cell.summary.verdict.name, Verdict::CannotTell | Verdict::Void)
-            })
+            .filter(|cell| matches!(cell.summary.verdict.name, Verdict::CannotTell | Verdict::Void))
             .count();
         let share = |part: f64, whole: usize| if whole == 0 { 0.0 } else { part / whole as f64 };
         (share(f64::from(excluded), runs as usize), share(undecided as f64, self.cells.len()))
@@ -250,9 +248,9 @@ fn unclean_rounds(
             }
         }
         for (round, _) in accepted.into_iter().filter(|(_, any)| !any) {
-            unclean
-                .entry((cell.control_key(), round))
-                .or_insert_with(|| "the guards left no run of the direct path in this round".into());
+            unclean.entry((cell.control_key(), round)).or_insert_with(|| {
+                "the guards left no run of the direct path in this round".into()
+            });
         }
     }
     unclean

@@ -7,7 +7,8 @@ use crate::script::Script;
 use crate::units::Stamp;
 
 fn plan() -> Plan {
-    Plan::preset("headline", &["haproxy".into()], &[ReaderProfile::recv()], Some(1448), 3, 1).unwrap()
+    Plan::preset("headline", &["haproxy".into()], &[ReaderProfile::recv()], Some(1448), 3, 1)
+        .unwrap()
 }
 
 fn record(cell: &Cell, round: u32, arrivals: Arrivals, ledger: Ledger) -> RunRecord {
@@ -77,9 +78,18 @@ fn a_late_emitter_merged_writes_and_second_requests_exclude_the_run() {
     let plan = plan();
     type Fault = fn(&mut Ledger);
     let faults: [(Fault, &str); 3] = [
-        (|ledger| ledger.entries[7].after = ledger.entries[7].due + Span::millis(11), "ledger: the emitter was 11.0 ms late, tolerance 10.0 ms"),
-        (|ledger| ledger.entries[7].write = ledger.entries[6].write, "ledger: the emitter wrote 1 frames together with the frame before them"),
-        (|ledger| ledger.attempts = 2, "ledger: requested 2 times: something on the way tried again"),
+        (
+            |ledger| ledger.entries[7].after = ledger.entries[7].due + Span::millis(11),
+            "ledger: the emitter was 11.0 ms late, tolerance 10.0 ms",
+        ),
+        (
+            |ledger| ledger.entries[7].write = ledger.entries[6].write,
+            "ledger: the emitter wrote 1 frames together with the frame before them",
+        ),
+        (
+            |ledger| ledger.attempts = 2,
+            "ledger: requested 2 times: something on the way tried again",
+        ),
     ];
     for (fault, why) in faults {
         let mut runs = clean_runs(&plan);
@@ -120,8 +130,7 @@ fn a_failed_endpoint_is_a_row() {
     endpoint.name = "haproxy".into();
     endpoint.failed = Some("haproxy did not start: no such file".into());
     let runs: Vec<RunRecord> = clean_runs(&plan).into_iter().step_by(2).collect();
-    let cells =
-        derive_cells(&plan.cells, &runs, &[endpoint], &BTreeMap::new(), &Guards::default());
+    let cells = derive_cells(&plan.cells, &runs, &[endpoint], &BTreeMap::new(), &Guards::default());
     assert_eq!(cells[1].summary.verdict.name, Verdict::Failed);
     assert_eq!(cells[1].summary.runs, 0);
 }

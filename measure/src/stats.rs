@@ -48,9 +48,7 @@ impl Spread {
         sorted.sort_unstable();
         Some(Spread {
             median: nearest_rank(&sorted, 0.5)?,
-            p95: (sorted.len() >= P95_MIN_SAMPLES)
-                .then(|| nearest_rank(&sorted, 0.95))
-                .flatten(),
+            p95: (sorted.len() >= P95_MIN_SAMPLES).then(|| nearest_rank(&sorted, 0.95)).flatten(),
             min: *sorted.first()?,
             max: *sorted.last()?,
             n: sorted.len(),

@@ -153,9 +153,8 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         Spread::of(complete().filter_map(|run| of(&run.measurement)))
     };
     let count = accepted(runs).count() as u32;
-    let void = (count == 0 && !runs.is_empty()).then(|| {
-        format!("every one of {} runs was excluded ({})", runs.len(), because.join("; "))
-    });
+    let void = (count == 0 && !runs.is_empty())
+        .then(|| format!("every one of {} runs was excluded ({})", runs.len(), because.join("; ")));
     let findings: Vec<(Finding, Option<Span>)> = accepted(runs)
         .map(|run| (verdict::of_run(run.path_evidence(), thresholds), run.measurement.ttft))
         .collect();
@@ -189,8 +188,7 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         wire_frames_per_read: RatioSpread::of(
             complete().filter_map(|run| run.wire.as_ref()?.frames_per_read()),
         ),
-        single_delivery_share: (complete_count > 0)
-            .then(|| single as f64 / complete_count as f64),
+        single_delivery_share: (complete_count > 0).then(|| single as f64 / complete_count as f64),
         path_hold_us: Spread::of(
             complete().flat_map(JudgedRun::path_holds).map(|hold| hold - floor.unwrap_or_default()),
         ),

@@ -99,11 +99,7 @@ impl fmt::Display for Span {
     /// Milliseconds with at most one decimal, the unit always shown; whole from 100 ms on.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.as_millis_f64();
-        let text = if ms.abs() >= 99.95 {
-            format!("{ms:.0} ms")
-        } else {
-            format!("{ms:.1} ms")
-        };
+        let text = if ms.abs() >= 99.95 { format!("{ms:.0} ms") } else { format!("{ms:.1} ms") };
         f.pad(&text)
     }
 }

@@ -147,9 +147,8 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
 }
 
 fn truncated(measurement: &Measurement) -> Finding {
-    let planned = measurement
-        .frames_planned
-        .map_or(String::new(), |planned| format!(" of {planned}"));
+    let planned =
+        measurement.frames_planned.map_or(String::new(), |planned| format!(" of {planned}"));
     Finding::new(
         Verdict::Truncated,
         format!(
@@ -192,7 +191,9 @@ fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding>
         burst.bytes.zip(segment).is_some_and(|(bytes, segment)| bytes % segment == 0)
     };
     let timed = |burst: &Burst| {
-        burst.first_hold.is_some_and(|hold| hold >= thresholds.cork_min && hold <= thresholds.cork_max)
+        burst
+            .first_hold
+            .is_some_and(|hold| hold >= thresholds.cork_min && hold <= thresholds.cork_max)
             && burst.last_hold.is_some_and(|hold| hold >= thresholds.timer_last_hold)
     };
     let by_timer = waiting.iter().filter(|burst| timed(burst)).count();
@@ -205,7 +206,11 @@ fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding>
     let first_holds: Vec<Span> = waiting.iter().filter_map(|burst| burst.first_hold).collect();
     let wait = median(&first_holds)?;
     let cause = if by_segment > by_timer {
-        format!("{by_segment} of {} bursts fill whole segments of {} bytes", waiting.len(), segment?)
+        format!(
+            "{by_segment} of {} bursts fill whole segments of {} bytes",
+            waiting.len(),
+            segment?
+        )
     } else {
         format!(
             "{by_timer} of {} bursts came when the kernel's 200 ms timer for a part-filled segment ran out",

@@ -13,7 +13,10 @@ fn each_frame_at_once_is_live() {
     let ledger = ledger(&Script::headline());
     let finding = finding(&live(&ledger), &ledger);
     assert_eq!(finding.name, Verdict::Live, "{}", finding.because);
-    assert_eq!(finding.because, "1.00 frames per read, held 0.1 ms on the path (90% within 0.1 ms)");
+    assert_eq!(
+        finding.because,
+        "1.00 frames per read, held 0.1 ms on the path (90% within 0.1 ms)"
+    );
 }
 
 #[test]

@@ -52,10 +52,7 @@ impl Outcome {
     }
 
     fn data(&self) -> Vec<&str> {
-        self.events()
-            .iter()
-            .map(|event| event.data.as_str())
-            .collect()
+        self.events().iter().map(|event| event.data.as_str()).collect()
     }
 
     fn ends(&self) -> Vec<u64> {
@@ -226,10 +223,7 @@ fn huge_line() {
     }
     feed(&mut parser, b"\nid: 8\n\ndata: next\n\n", &mut frames);
     assert!(parser.buffered() <= 1024, "what was kept of it is let go");
-    let error = FrameTooLarge {
-        bytes: 5 + 6 + (100 << 20) + 5,
-        limit: 16 << 20,
-    };
+    let error = FrameTooLarge { bytes: 5 + 6 + (100 << 20) + 5, limit: 16 << 20 };
     assert_eq!(frames[0].content, GotContent::TooLarge(error));
     assert_eq!(frames[0].own_id.as_deref(), Some("8"));
     assert!(error.to_string().contains("over the limit of 16777216"));
@@ -274,11 +268,7 @@ fn one_leading_bom() {
     assert_eq!(parse(b"\xEF\xBB\xBFdata: a\n\n").data(), ["a"]);
     assert_eq!(parse(b"\xEF\xBB\xBF").tail, Tail::default());
     // Only one, only whole, and only in front.
-    assert!(
-        parse(b"\xEF\xBB\xBF\xEF\xBB\xBFdata: a\n\n")
-            .data()
-            .is_empty()
-    );
+    assert!(parse(b"\xEF\xBB\xBF\xEF\xBB\xBFdata: a\n\n").data().is_empty());
     assert!(parse(b"\xEF\xBBdata: a\n\n").data().is_empty());
     assert_eq!(parse(b"\xEF\xBB").tail.bytes, 2);
     assert_eq!(parse(b"data: a\n\n\xEF\xBB\xBFdata: b\n\n").data(), ["a"]);
@@ -305,10 +295,7 @@ fn event_names() {
 fn retry_is_digits_only() {
     let time = |bytes: &[u8]| parse(bytes).reconnection_time;
     assert_eq!(time(b"retry: 1500\n\n"), Some(Duration::from_millis(1500)));
-    assert_eq!(
-        time(b"retry: 15\nretry: 1e3\n"),
-        Some(Duration::from_millis(15))
-    );
+    assert_eq!(time(b"retry: 15\nretry: 1e3\n"), Some(Duration::from_millis(15)));
     assert_eq!(time(b"retry: -1\n\n"), None);
     assert_eq!(time(b"retry\n\n"), None);
     let many = "9".repeat(30);
@@ -376,10 +363,7 @@ fn fixture_invalid_utf8() {
     let outcome = parse(include_bytes!("fixtures/invalid-utf8.sse"));
     assert_eq!(outcome.data(), ["a\u{FFFD}b\u{FFFD}\n😀"]);
     assert_eq!(outcome.last_event_id, "\u{FFFD}");
-    assert_eq!(
-        outcome.events()[0].bytes,
-        b"a\xFFb\xE2\x82\n\xF0\x9F\x98\x80"
-    );
+    assert_eq!(outcome.events()[0].bytes, b"a\xFFb\xE2\x82\n\xF0\x9F\x98\x80");
 }
 
 #[test]
@@ -427,11 +411,7 @@ mod plain {
                     continue;
                 }
                 assert_eq!(data.pop(), Some('\n'));
-                let event = if event.is_empty() {
-                    "message".to_owned()
-                } else {
-                    event
-                };
+                let event = if event.is_empty() { "message".to_owned() } else { event };
                 outcome.events.push((event, data, id.clone()));
                 continue;
             }
@@ -498,9 +478,7 @@ fn slices<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {
     cuts.sort_unstable();
     cuts.push(bytes.len());
     let mut at = 0;
-    cuts.into_iter()
-        .map(|cut| &bytes[std::mem::replace(&mut at, cut)..cut])
-        .collect()
+    cuts.into_iter().map(|cut| &bytes[std::mem::replace(&mut at, cut)..cut]).collect()
 }
 
 proptest! {

@@ -15,9 +15,7 @@ pub struct ConfigFile {
 impl ConfigFile {
     /// The file's own name, which it keeps in the scratch folder.
     pub fn file_name(&self) -> &'static str {
-        self.path
-            .rsplit_once('/')
-            .map_or(self.path, |(_, name)| name)
+        self.path.rsplit_once('/').map_or(self.path, |(_, name)| name)
     }
 }
 

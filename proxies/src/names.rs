@@ -95,11 +95,7 @@ name!(
 impl Platform {
     /// What this program was built for.
     pub fn here() -> Self {
-        Self(format!(
-            "{}-{}",
-            std::env::consts::OS,
-            std::env::consts::ARCH
-        ))
+        Self(format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH))
     }
 }
 
@@ -107,9 +103,7 @@ impl Version {
     /// Whether a program that says `said` is this pinned version: the same, or the same
     /// with a build mark behind a dash (`2.8.25` and `2.8.25-5cf5d0683`).
     pub fn is_said_by(&self, said: &Version) -> bool {
-        said.0
-            .strip_prefix(&self.0)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        said.0.strip_prefix(&self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     }
 }
 

@@ -60,20 +60,13 @@ impl Proxies {
         for own in &own {
             registry.engine(own.engine.as_str())?;
         }
-        let sources = Sources {
-            own,
-            ..Sources::of_user()?
-        };
+        let sources = Sources { own, ..Sources::of_user()? };
         Ok(Self::new(registry, sources))
     }
 
     /// Any registry and any sources.
     pub fn new(registry: Registry, sources: Sources) -> Self {
-        Self {
-            registry,
-            sources,
-            programs: Mutex::default(),
-        }
+        Self { registry, sources, programs: Mutex::default() }
     }
 
     /// The registry.
@@ -83,10 +76,7 @@ impl Proxies {
 
     /// Each engine: what is pinned, whether it is there, where. Fetches nothing.
     pub fn list(&self) -> Vec<Listing> {
-        self.registry
-            .engines()
-            .map(|engine| self.listing(engine))
-            .collect()
+        self.registry.engines().map(|engine| self.listing(engine)).collect()
     }
 
     fn listing(&self, engine: &Engine) -> Listing {
@@ -114,10 +104,7 @@ impl Proxies {
         let wanted: Vec<&Engine> = if engines.is_empty() {
             self.registry.engines().collect()
         } else {
-            engines
-                .iter()
-                .map(|name| self.registry.engine(name))
-                .collect::<Result<_, _>>()?
+            engines.iter().map(|name| self.registry.engine(name)).collect::<Result<_, _>>()?
         };
         let fetch = |engine: &Engine| (engine.name.clone(), self.program(engine, progress));
         Ok(wanted.into_iter().map(fetch).collect())
@@ -127,12 +114,8 @@ impl Proxies {
     /// their names.
     pub fn config(&self, endpoint: &str) -> Result<String, RegistryError> {
         let endpoint = self.registry.endpoint(endpoint)?;
-        let files: Vec<_> = std::iter::once(&endpoint.config)
-            .chain(&endpoint.companions)
-            .collect();
-        Ok(join_files(
-            files.into_iter().map(|file| (file.path, file.template)),
-        ))
+        let files: Vec<_> = std::iter::once(&endpoint.config).chain(&endpoint.companions).collect();
+        Ok(join_files(files.into_iter().map(|file| (file.path, file.template))))
     }
 
     /// Starts an endpoint in front of `upstream`, fetching its program if need be, and
@@ -147,9 +130,7 @@ impl Proxies {
         let endpoint = self.registry.endpoint(endpoint)?;
         let engine = self.registry.engine_of(endpoint);
         let program = self.program(engine, progress)?;
-        Ok(launcher::start(
-            endpoint, engine, &program, upstream, options,
-        )?)
+        Ok(launcher::start(endpoint, engine, &program, upstream, options)?)
     }
 
     fn program(
@@ -175,11 +156,7 @@ mod tests {
 
     fn proxies(own: Vec<OwnProgram>) -> Proxies {
         let cache = Cache::at("/nonexistent");
-        let sources = Sources {
-            own,
-            cache,
-            python: Python::called("/none"),
-        };
+        let sources = Sources { own, cache, python: Python::called("/none") };
         Proxies::new(Registry::embedded().unwrap(), sources)
     }
 
@@ -197,12 +174,7 @@ mod tests {
     #[test]
     fn shows_the_configuration_with_its_companions() {
         let proxies = proxies(Vec::new());
-        assert!(
-            proxies
-                .config("nginx")
-                .unwrap()
-                .starts_with("# nginx in front")
-        );
+        assert!(proxies.config("nginx").unwrap().starts_with("# nginx in front"));
         let traefik = proxies.config("traefik").unwrap();
         assert!(traefik.starts_with("# traefik/traefik.yaml\n"));
         assert!(traefik.contains("\n# traefik/dynamic.yaml\n"));

@@ -181,10 +181,7 @@ impl Registry {
         let mut endpoints = Vec::new();
         for raw in raw.endpoint {
             if !engines.contains_key(&raw.engine) {
-                return Err(RegistryError::NoEngine {
-                    endpoint: raw.name,
-                    engine: raw.engine,
-                });
+                return Err(RegistryError::NoEngine { endpoint: raw.name, engine: raw.engine });
             }
             if !seen.insert(raw.name.clone()) {
                 return Err(RegistryError::Twice(raw.name));
@@ -206,10 +203,7 @@ impl Registry {
 
     /// The engine of that name.
     pub fn engine(&self, name: &str) -> Result<&Engine, RegistryError> {
-        let found = self
-            .engines
-            .values()
-            .find(|engine| engine.name.as_str() == name);
+        let found = self.engines.values().find(|engine| engine.name.as_str() == name);
         found.ok_or_else(|| RegistryError::UnknownEngine {
             asked: name.to_owned(),
             known: join(self.engines.keys().map(EngineName::as_str)),
@@ -218,10 +212,7 @@ impl Registry {
 
     /// The endpoint of that name.
     pub fn endpoint(&self, name: &str) -> Result<&Endpoint, RegistryError> {
-        let found = self
-            .endpoints
-            .iter()
-            .find(|endpoint| endpoint.name.as_str() == name);
+        let found = self.endpoints.iter().find(|endpoint| endpoint.name.as_str() == name);
         found.ok_or_else(|| RegistryError::UnknownEndpoint {
             asked: name.to_owned(),
             known: join(self.endpoints.iter().map(|endpoint| endpoint.name.as_str())),
@@ -293,22 +284,12 @@ impl RawEndpoint {
         };
         let config = file(&self.config)?;
         let companions = self.companions.iter().map(file).collect::<Result<_, _>>()?;
-        Ok(Endpoint {
-            name: self.name,
-            engine: self.engine,
-            label: self.label,
-            config,
-            companions,
-        })
+        Ok(Endpoint { name: self.name, engine: self.engine, label: self.label, config, companions })
     }
 }
 
 fn one_line(error: &toml::de::Error) -> String {
-    error
-        .message()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+    error.message().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -359,12 +340,7 @@ mod tests {
 
         let named: Vec<_> = registry
             .endpoints()
-            .flat_map(|e| {
-                e.companions
-                    .iter()
-                    .chain([&e.config])
-                    .map(|f| f.path.to_owned())
-            })
+            .flat_map(|e| e.companions.iter().chain([&e.config]).map(|f| f.path.to_owned()))
             .collect();
         assert_eq!(
             named.len(),
@@ -377,15 +353,10 @@ mod tests {
     #[test]
     fn what_leads_nowhere_is_refused() {
         let with = |from: &str, to: &str| {
-            Registry::parse(&embedded::REGISTRY.replacen(from, to, 1))
-                .unwrap_err()
-                .to_string()
+            Registry::parse(&embedded::REGISTRY.replacen(from, to, 1)).unwrap_err().to_string()
         };
         let error = with("engine = \"caddy\"", "engine = \"nobody\"");
-        assert!(
-            error.contains("endpoint caddy names engine nobody"),
-            "{error}"
-        );
+        assert!(error.contains("endpoint caddy names engine nobody"), "{error}");
         let error = with("config = \"caddy/Caddyfile\"", "config = \"caddy/none\"");
         assert!(error.contains("names file caddy/none"), "{error}");
         let error = with("name = \"caddy\"", "name = \"nginx\"");

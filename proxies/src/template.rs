@@ -38,14 +38,8 @@ impl Values {
         let user = User::from_uid(Uid::effective()).ok().flatten();
         let group = Group::from_gid(Gid::effective()).ok().flatten();
         let mut values = Self::default();
-        values.set(
-            "user",
-            user.map_or_else(|| Uid::effective().to_string(), |u| u.name),
-        );
-        values.set(
-            "group",
-            group.map_or_else(|| Gid::effective().to_string(), |g| g.name),
-        );
+        values.set("user", user.map_or_else(|| Uid::effective().to_string(), |u| u.name));
+        values.set("group", group.map_or_else(|| Gid::effective().to_string(), |g| g.name));
         values
     }
 
@@ -73,9 +67,7 @@ impl Values {
         let mut rest = text;
         while let Some((before, behind)) = rest.split_once("{{") {
             let Some((name, after)) = behind.split_once("}}") else {
-                return Err(RenderError::Unclosed {
-                    file: file.to_owned(),
-                });
+                return Err(RenderError::Unclosed { file: file.to_owned() });
             };
             let Some(value) = self.0.get(name) else {
                 return Err(RenderError::Unknown {
@@ -100,24 +92,17 @@ mod tests {
     #[test]
     fn fills_in_and_refuses() {
         let mut values = Values::default();
-        values.set_address(
-            ["listen", "listen_host", "listen_port"],
-            "127.0.0.1:80".parse().unwrap(),
-        );
+        values
+            .set_address(["listen", "listen_host", "listen_port"], "127.0.0.1:80".parse().unwrap());
         assert_eq!(
-            values
-                .render("f", "a {{listen}} b {{listen_port}}{{listen_host}}")
-                .unwrap(),
+            values.render("f", "a {{listen}} b {{listen_port}}{{listen_host}}").unwrap(),
             "a 127.0.0.1:80 b 80127.0.0.1"
         );
         assert_eq!(
             values.render("f", "{{nobody}}").unwrap_err().to_string(),
             "cannot render f: nothing fills `{{nobody}}`; known: listen, listen_host, listen_port"
         );
-        assert!(matches!(
-            values.render("f", "{{listen"),
-            Err(RenderError::Unclosed { .. })
-        ));
+        assert!(matches!(values.render("f", "{{listen"), Err(RenderError::Unclosed { .. })));
     }
 
     #[test]

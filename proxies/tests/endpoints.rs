@@ -2,10 +2,7 @@
 //!
 //! Programs come from the user's cache and are fetched if they are not there.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a helper of a test may panic as the test itself may"
-)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test may panic as the test itself may")]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -57,14 +54,8 @@ fn answer(mut stream: TcpStream) {
 
 fn get(address: SocketAddr) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(10)))
-        .unwrap();
-    write!(
-        stream,
-        "GET /events HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-    )
-    .unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    write!(stream, "GET /events HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
@@ -99,19 +90,11 @@ fn check(endpoint: &str) {
         Err(error) => panic!("{error}"),
     };
     println!("{endpoint}: ready after {:?}", began.elapsed());
-    assert_eq!(
-        connections.load(Ordering::SeqCst),
-        0,
-        "readiness reached the emitter"
-    );
+    assert_eq!(connections.load(Ordering::SeqCst), 0, "readiness reached the emitter");
     assert!(running.is_alive());
     assert!(running.config().contains(&address.port().to_string()));
     let program = running.program();
-    let pinned = &proxies
-        .registry()
-        .engine(program.engine.as_str())
-        .unwrap()
-        .version;
+    let pinned = &proxies.registry().engine(program.engine.as_str()).unwrap().version;
     assert!(
         program.version.as_str().starts_with(pinned.as_str())
             || program.source.to_string() == "system"
@@ -160,12 +143,7 @@ endpoints! {
 fn executable(path: &Path, script: &str) {
     let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
     let mut shell = std::process::Command::new("/bin/sh");
-    let status = shell
-        .args(["-c", write])
-        .arg(path)
-        .arg(script)
-        .status()
-        .unwrap();
+    let status = shell.args(["-c", write]).arg(path).arg(script).status().unwrap();
     assert!(status.success());
 }
 
@@ -175,11 +153,7 @@ fn stand_in(folder: &Path, script: &str) -> Proxies {
     let said = "[ \"$1\" = -v ] && echo 'HAProxy version 1.2.3' && exit";
     executable(&path, &format!("#!/bin/sh\n{said}\n{script}\n"));
     let own = vec![format!("haproxy={}", path.display()).parse().unwrap()];
-    let sources = Sources {
-        own,
-        cache: Cache::at(folder),
-        python: Python::default(),
-    };
+    let sources = Sources { own, cache: Cache::at(folder), python: Python::default() };
     Proxies::new(Registry::embedded().unwrap(), sources)
 }
 
@@ -206,14 +180,8 @@ fn one_that_ends_at_once_shows_its_last_lines() {
 #[test]
 fn one_that_never_listens_is_given_up_and_ended() {
     let folder = tempfile::tempdir().unwrap();
-    let proxies = stand_in(
-        folder.path(),
-        "echo $$ > \"$(dirname \"$0\")/pid\"; exec sleep 1000",
-    );
-    let options = StartOptions {
-        ready_limit: Duration::from_millis(500),
-        ..options()
-    };
+    let proxies = stand_in(folder.path(), "echo $$ > \"$(dirname \"$0\")/pid\"; exec sleep 1000");
+    let options = StartOptions { ready_limit: Duration::from_millis(500), ..options() };
     let error = refusal(&proxies, &options);
     assert!(matches!(error, StartError::NotReady { .. }), "{error}");
     let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
@@ -226,10 +194,7 @@ fn one_that_never_listens_is_given_up_and_ended() {
 fn a_stranger_on_the_port_is_not_taken_for_the_proxy() {
     let folder = tempfile::tempdir().unwrap();
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
-    let options = StartOptions {
-        listen: stranger.local_addr().unwrap(),
-        ..options()
-    };
+    let options = StartOptions { listen: stranger.local_addr().unwrap(), ..options() };
     let error = refusal(&stand_in(folder.path(), "exec sleep 1000"), &options);
     assert!(matches!(error, StartError::PortLost { .. }), "{error}");
 }

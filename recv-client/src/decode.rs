@@ -97,9 +97,7 @@ impl Decoder {
                     std::mem::take(decoder.get_mut())
                 }
                 Kind::Brotli(decoder) => {
-                    decoder
-                        .write_all(step)
-                        .map_err(|error| DecodeError::Corrupt("br", error))?;
+                    decoder.write_all(step).map_err(|error| DecodeError::Corrupt("br", error))?;
                     std::mem::take(decoder.get_mut())
                 }
                 Kind::Zstd(decoder) => {

@@ -86,7 +86,9 @@ pub fn follow(socket: &mut impl Socket, arrivals: &mut Arrivals, silence: Durati
     let end = loop {
         let read = match socket.recv(&mut buffer) {
             Ok(read) => read,
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+            {
                 break End::TimedOut { limit_us: silence.as_micros() as i64 };
             }
             Err(error) => {

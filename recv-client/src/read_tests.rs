@@ -40,7 +40,8 @@ impl Socket for Fake {
 }
 
 const RUN: RunId = RunId(3);
-const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 fn chunk(bytes: &[u8]) -> Vec<u8> {
     [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
@@ -112,7 +113,9 @@ fn every_way_to_end_has_its_name() {
     assert_eq!(with(Some(Step::Silence)), End::TimedOut { limit_us: 1_000_000 });
     let End::Failed { what } = with(Some(Step::Reset)) else { panic!("failed") };
     assert!(what.starts_with("the connection broke while reading: "), "{what}");
-    let End::Failed { what } = with(Some(Step::Bytes(b"zz\r\n".to_vec()))) else { panic!("failed") };
+    let End::Failed { what } = with(Some(Step::Bytes(b"zz\r\n".to_vec()))) else {
+        panic!("failed")
+    };
     assert_eq!(what, "bad chunk size \"zz\"");
     let close = b"HTTP/1.0 200 OK\r\n\r\ndata: x\n\n".to_vec();
     assert_eq!(follow_steps(vec![Step::Bytes(close)]).end, End::Closed);

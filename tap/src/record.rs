@@ -1,5 +1,6 @@
 //! Joins what a tap saw to the runs it belonged to.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -38,8 +39,8 @@ impl Records {
 
     fn update(&self, run: RunId, call: Stamp, change: impl FnOnce(&mut Arrivals)) {
         let mut store = self.lock();
-        if !store.runs.contains_key(&run) {
-            store.runs.insert(run, Arrivals::begin(run, Reader::Tap, call));
+        if let Entry::Vacant(place) = store.runs.entry(run) {
+            place.insert(Arrivals::begin(run, Reader::Tap, call));
             store.order.push_back(run);
             if store.order.len() > RUNS_KEPT
                 && let Some(oldest) = store.order.pop_front()

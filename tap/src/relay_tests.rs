@@ -44,7 +44,9 @@ fn through(behaviour: Behaviour, script: Script) -> (Vec<usize>, Arrivals) {
     let tap = Tap::start(any(), origin(script), behaviour, Some(1448)).unwrap();
     let options = Options { read_timeout: Some(Duration::from_secs(10)), ..Options::default() };
     let (mut socket, _) = wire::connect(tap.address(), &options).unwrap();
-    socket.send_all(format!("GET /stream?run={RUN} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+    socket
+        .send_all(format!("GET /stream?run={RUN} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+        .unwrap();
     let (mut framer, mut frames) = (ResponseFramer::new(), FrameReader::new(RUN));
     let (mut per_read, mut buffer) = (Vec::new(), vec![0; RECV_BUFFER]);
     while !framer.is_done() {

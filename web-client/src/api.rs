@@ -2,14 +2,13 @@
 
 use measure::clock::{ClockSync, RoundTrip};
 use measure::page::{Finished, Lanes, RunPost};
-use measure::{Arrivals, Ledger, RunId, Stamp};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use measure::{Arrivals, Ledger, RunId};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Request, RequestCache, RequestInit, Response};
 
 use crate::browser::{self, describe};
+use crate::json::{self, Json};
 
 /// Round trips to the clock before every run. The shortest is kept: among a dozen there is
 /// nearly always one that nothing got in the way of.
@@ -40,12 +39,6 @@ impl std::fmt::Display for ApiError {
     }
 }
 
-/// What the clock route says.
-#[derive(Deserialize)]
-struct Clock {
-    now_us: i64,
-}
-
 /// Synchronises the page's clock with the emitter's.
 ///
 /// # Errors
@@ -69,8 +62,8 @@ pub async fn round_trip() -> Result<RoundTrip, ApiError> {
     let response = send(&request).await?;
     // The emitter read its clock before it sent the head, so the head's time bounds it.
     let received = browser::now_us();
-    let clock: Clock = body(response).await?;
-    Ok(RoundTrip { sent, server: Stamp(clock.now_us), received })
+    let server = body(response, json::clock).await?;
+    Ok(RoundTrip { sent, server, received })
 }
 
 /// What stands behind the page.
@@ -78,7 +71,7 @@ pub async fn round_trip() -> Result<RoundTrip, ApiError> {
 /// # Errors
 /// When the emitter does not answer, or with something else.
 pub async fn lanes() -> Result<Lanes, ApiError> {
-    get("/lanes").await
+    get("/lanes", json::lanes).await
 }
 
 /// The emitter's side of a run; `None` when the request never reached it.
@@ -86,7 +79,7 @@ pub async fn lanes() -> Result<Lanes, ApiError> {
 /// # Errors
 /// When the emitter does not answer.
 pub async fn ledger(run: RunId) -> Result<Option<Ledger>, ApiError> {
-    found(get(&format!("/runs/{run}")).await)
+    found(get(&format!("/runs/{run}"), json::ledger).await)
 }
 
 /// The tap's side of a run; `None` when no tap saw it.
@@ -94,7 +87,7 @@ pub async fn ledger(run: RunId) -> Result<Option<Ledger>, ApiError> {
 /// # Errors
 /// When the emitter does not answer.
 pub async fn wire(run: RunId) -> Result<Option<Arrivals>, ApiError> {
-    found(get(&format!("/wire/{run}")).await)
+    found(get(&format!("/wire/{run}"), json::arrivals).await)
 }
 
 /// Hands a run's arrivals to whoever waits for them.
@@ -102,7 +95,7 @@ pub async fn wire(run: RunId) -> Result<Option<Arrivals>, ApiError> {
 /// # Errors
 /// When they were not taken.
 pub async fn post_run(session: &str, run: &RunPost) -> Result<(), ApiError> {
-    post(&format!("/arrivals/{session}"), run).await
+    post(&format!("/arrivals/{session}"), &json::run_post(run)).await
 }
 
 /// Says that nothing more will come.
@@ -110,7 +103,7 @@ pub async fn post_run(session: &str, run: &RunPost) -> Result<(), ApiError> {
 /// # Errors
 /// When it was not heard.
 pub async fn post_finished(session: &str, finished: &Finished) -> Result<(), ApiError> {
-    post(&format!("/finished/{session}"), finished).await
+    post(&format!("/finished/{session}"), &json::finished(finished)).await
 }
 
 fn found<T>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiError> {
@@ -121,13 +114,12 @@ fn found<T>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiError> {
     }
 }
 
-async fn get<T: DeserializeOwned>(path: &str) -> Result<T, ApiError> {
-    body(send(&request(path, None)?).await?).await
+async fn get<T>(path: &str, read: fn(&Json) -> Result<T, String>) -> Result<T, ApiError> {
+    body(send(&request(path, None)?).await?, read).await
 }
 
-async fn post<T: Serialize>(path: &str, value: &T) -> Result<(), ApiError> {
-    let text = serde_json::to_string(value).map_err(|e| ApiError::Unreadable(e.to_string()))?;
-    send(&request(path, Some(&text))?).await.map(|_| ())
+async fn post(path: &str, text: &str) -> Result<(), ApiError> {
+    send(&request(path, Some(text))?).await.map(|_| ())
 }
 
 fn request(path: &str, post: Option<&str>) -> Result<Request, ApiError> {
@@ -157,9 +149,16 @@ async fn send(request: &Request) -> Result<Response, ApiError> {
     }
 }
 
-async fn body<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
+async fn body<T>(
+    response: Response,
+    read: fn(&Json) -> Result<T, String>,
+) -> Result<T, ApiError> {
+    let text = text(response).await?;
+    Json::parse(&text).and_then(|json| read(&json)).map_err(ApiError::Unreadable)
+}
+
+async fn text(response: Response) -> Result<String, ApiError> {
     let cut = |error: JsValue| ApiError::Silent(describe(&error));
     let text = JsFuture::from(response.text().map_err(cut)?).await.map_err(cut)?;
-    let text = text.as_string().unwrap_or_default();
-    serde_json::from_str(&text).map_err(|error| ApiError::Unreadable(error.to_string()))
+    Ok(text.as_string().unwrap_or_default())
 }

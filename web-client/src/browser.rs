@@ -50,9 +50,15 @@ pub fn browser() -> Browser {
     Browser {
         name: name.into(),
         version,
-        isolated: window.is_some_and(|window| window.cross_origin_isolated()),
+        isolated: is_isolated(),
         clock_step_us: clock_step_us(),
     }
+}
+
+/// Whether this page is cross-origin isolated, and so has the browser's fine clock.
+fn is_isolated() -> bool {
+    let name = JsValue::from_str("crossOriginIsolated");
+    js_sys::Reflect::get(&js_sys::global(), &name).is_ok_and(|value| value.is_truthy())
 }
 
 /// Engine and version out of a user agent: the engine is what shapes the figures.

@@ -4,7 +4,6 @@
 //! [`WIDTH`] wide that the chart stretches to its place; strokes keep their width, and a dot is
 //! a stroke of no length with a round cap, so that stretching does not make it an ellipse.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use measure::results::RunRecord;
@@ -44,8 +43,8 @@ pub struct Clump {
 /// One run as the chart draws it; all times are counted from the call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
-    /// When the emitter wrote each frame.
-    pub sent: BTreeMap<u32, Span>,
+    /// When the emitter wrote each frame, by its number.
+    pub sent: Vec<Option<Span>>,
     /// Whether those are only the script's due times, because the ledger is not in yet.
     pub provisional: bool,
     /// What came together on the wire; empty without a tap.
@@ -60,11 +59,8 @@ impl Picture {
     /// A run in progress: its arrivals so far, and the writes that the script has due by now.
     pub fn live(arrivals: &Arrivals, script: &Script, now: Stamp) -> Picture {
         let elapsed = now - arrivals.call;
-        let sent = (0u32..)
-            .zip(script.write_of_frames())
-            .map_while(|(seq, write)| Some((seq, script.due(write)?)))
-            .take_while(|(_, due)| *due <= elapsed)
-            .collect();
+        let due = script.write_of_frames().into_iter().map(|write| script.due(write));
+        let sent = due.take_while(|due| due.is_some_and(|due| due <= elapsed)).collect();
         let page = clumps(arrivals, arrivals.call, false);
         Picture { sent, provisional: true, wire: Vec::new(), page, latest: elapsed }
     }
@@ -76,7 +72,7 @@ impl Picture {
         let wire = record.wire.as_ref().map(|wire| clumps(wire, call, true)).unwrap_or_default();
         let page = clumps(&record.arrivals, call, false);
         let latest = [
-            sent.values().copied().max(),
+            sent.iter().copied().flatten().max(),
             wire.last().map(|clump| clump.at),
             page.last().map(|clump| clump.at),
         ];
@@ -95,7 +91,7 @@ impl Picture {
             return "No frame was sent yet.".into();
         }
         let largest = self.page.iter().map(|clump| clump.count).max().unwrap_or(0);
-        let (sent, arrived) = (self.sent.len(), self.arrived());
+        let (sent, arrived) = (self.sent.iter().flatten().count(), self.arrived());
         let deliveries = self.page.len();
         let over = self.latest;
         format!(
@@ -105,8 +101,21 @@ impl Picture {
     }
 }
 
-fn sent(ledger: &Ledger, call: Stamp) -> BTreeMap<u32, Span> {
-    ledger.entries.iter().map(|entry| (entry.seq, entry.after - call)).collect()
+fn sent(ledger: &Ledger, call: Stamp) -> Vec<Option<Span>> {
+    let mut sent = Vec::new();
+    for entry in &ledger.entries {
+        put(&mut sent, entry.seq, entry.after - call);
+    }
+    sent
+}
+
+/// Notes a frame's time in a list by frame number.
+fn put(times: &mut Vec<Option<Span>>, seq: u32, at: Span) {
+    let index = seq as usize;
+    if index >= times.len() {
+        times.resize(index + 1, None);
+    }
+    times[index] = Some(at);
 }
 
 fn clumps(arrivals: &Arrivals, call: Stamp, by_kernel: bool) -> Vec<Clump> {
@@ -193,26 +202,24 @@ impl Paths {
     /// Draws a picture on the time scale.
     pub fn of(picture: &Picture, domain: Span) -> Paths {
         let mut paths = Paths::default();
-        for at in picture.sent.values() {
+        for at in picture.sent.iter().flatten() {
             let x = x(*at, domain);
             line(&mut paths.ticks, (x, SENT_Y - 7.0), (x, SENT_Y + 7.0));
         }
-        let wire: BTreeMap<u32, Span> = by_seq(&picture.wire);
-        for (seq, at) in by_seq(&picture.page) {
-            let end = x(at, domain);
-            let from = match (wire.get(&seq), picture.sent.get(&seq)) {
-                (Some(wire_at), sent_at) => {
-                    let middle = x(*wire_at, domain);
-                    if let Some(sent_at) = sent_at {
-                        line(&mut paths.path_lines, (x(*sent_at, domain), SENT_Y), (middle, WIRE_Y));
-                    }
-                    line(&mut paths.page_lines, (middle, WIRE_Y), (end, PAGE_Y));
-                    continue;
-                }
-                (None, Some(sent_at)) => x(*sent_at, domain),
-                (None, None) => continue,
-            };
-            line(&mut paths.path_lines, (from, SENT_Y), (end, PAGE_Y));
+        let wire = by_seq(&picture.wire);
+        let place = |times: &[Option<Span>], seq: usize| {
+            times.get(seq).copied().flatten().map(|at| x(at, domain))
+        };
+        for (seq, at) in by_seq(&picture.page).into_iter().enumerate() {
+            let Some(end) = at.map(|at| (x(at, domain), PAGE_Y)) else { continue };
+            let start = place(&picture.sent, seq).map(|x| (x, SENT_Y));
+            let middle = place(&wire, seq).map(|x| (x, WIRE_Y));
+            if let (Some(start), Some(bend)) = (start, middle.or(Some(end))) {
+                line(&mut paths.path_lines, start, bend);
+            }
+            if let Some(middle) = middle {
+                line(&mut paths.page_lines, middle, end);
+            }
         }
         for clump in &picture.wire {
             dot(&mut paths.wire_dots, clump, domain, WIRE_Y);
@@ -225,8 +232,14 @@ impl Paths {
     }
 }
 
-fn by_seq(clumps: &[Clump]) -> BTreeMap<u32, Span> {
-    clumps.iter().flat_map(|clump| clump.seqs.iter().map(|seq| (*seq, clump.at))).collect()
+fn by_seq(clumps: &[Clump]) -> Vec<Option<Span>> {
+    let mut times = Vec::new();
+    for clump in clumps {
+        for seq in &clump.seqs {
+            put(&mut times, *seq, clump.at);
+        }
+    }
+    times
 }
 
 fn line(path: &mut String, from: (f64, f64), to: (f64, f64)) {
@@ -240,17 +253,19 @@ fn dot(sizes: &mut [String; DOT_SIZES.len()], clump: &Clump, domain: Span, y: f6
     line(&mut sizes[size], (x, y), (x, y));
 }
 
-/// Counts from the largest clump down, each only where it has room.
+/// Counts from left to right; of two that have no room beside each other, the larger stays.
 fn labels(clumps: &[Clump], domain: Span) -> Vec<Label> {
-    let mut together: Vec<&Clump> = clumps.iter().filter(|clump| clump.count > 1).collect();
-    together.sort_by_key(|clump| (std::cmp::Reverse(clump.count), clump.at));
     let mut labels: Vec<Label> = Vec::new();
-    for clump in together {
-        let share = x(clump.at, domain) / WIDTH;
-        if labels.iter().all(|label| (label.share - share).abs() * WIDTH >= LABEL_ROOM) {
-            labels.push(Label { share, count: clump.count });
+    for clump in clumps.iter().filter(|clump| clump.count > 1) {
+        let label = Label { share: x(clump.at, domain) / WIDTH, count: clump.count };
+        match labels.last_mut() {
+            Some(last) if (label.share - last.share) * WIDTH < LABEL_ROOM => {
+                if label.count > last.count {
+                    *last = label;
+                }
+            }
+            _ => labels.push(label),
         }
     }
-    labels.sort_by(|a, b| a.share.total_cmp(&b.share));
     labels
 }

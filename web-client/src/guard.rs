@@ -68,17 +68,20 @@ impl Drop for Repeat {
     }
 }
 
+/// A callback's place: it asks for itself again, so it must find itself.
+type Slot = Rc<RefCell<Option<Closure<dyn FnMut()>>>>;
+
 /// A callback before each painted frame.
 pub struct Frames {
     id: Rc<Cell<i32>>,
-    _callback: Rc<RefCell<Option<Closure<dyn FnMut()>>>>,
+    _callback: Slot,
 }
 
 impl Frames {
     /// Calls back before each frame until the guard is dropped.
     pub fn each(mut callback: impl FnMut() + 'static) -> Frames {
         let id = Rc::new(Cell::new(0));
-        let slot: Rc<RefCell<Option<Closure<dyn FnMut()>>>> = Rc::default();
+        let slot = Slot::default();
         let (next, weak) = (id.clone(), Rc::downgrade(&slot));
         *slot.borrow_mut() = Some(Closure::new(move || {
             callback();
@@ -92,7 +95,7 @@ impl Frames {
     }
 }
 
-fn request(slot: &RefCell<Option<Closure<dyn FnMut()>>>) -> i32 {
+fn request(slot: &Slot) -> i32 {
     let slot = slot.borrow();
     let (Some(window), Some(callback)) = (web_sys::window(), slot.as_ref()) else { return 0 };
     window.request_animation_frame(callback.as_ref().unchecked_ref()).unwrap_or(0)

@@ -11,13 +11,14 @@ pub mod app;
 pub mod browser;
 pub mod geometry;
 pub mod guard;
+pub mod json;
 pub mod model;
 pub mod once;
 pub mod readers;
 pub mod run;
 pub mod runner;
 pub mod split;
-pub mod view;
+mod view;
 pub mod watch;
 pub mod words;
 

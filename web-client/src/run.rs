@@ -8,7 +8,7 @@ use measure::{Arrivals, Cell, Ledger, RunId, Script, Span, Stamp};
 use crate::api::{self, ApiError};
 use crate::browser;
 use crate::guard::Repeat;
-use crate::model::{LaneModel, LaneState, Model};
+use crate::model::{LaneModel, Model};
 use crate::once::Once;
 use crate::readers::{self, Log};
 use crate::watch::PageWatch;
@@ -74,10 +74,7 @@ pub async fn play(
 ) -> Result<RunRecord, Halt> {
     let run = browser::run_id().map_err(Halt::Refused)?;
     let url = stream_url(origin, run, &cell.script);
-    lane.state.try_set(LaneState::Streaming(cell.reader));
-    let arrivals = read(model, lane, &url, run, cell, clock).await;
-    lane.state.try_set(LaneState::Still);
-    let arrivals = arrivals?;
+    let arrivals = read(model, lane, &url, run, cell, clock).await?;
     let (ledger, wire) = other_sides(model, run, &arrivals).await?;
     Ok(RunRecord {
         cell: cell.id(),
@@ -100,7 +97,8 @@ async fn read(
     let done = Once::<()>::default();
     let watch = PageWatch::start();
     let log = Log::begin(run, cell.reader, browser::now_us());
-    lane.with_raw(|raw| raw.live = Some((log.clone(), cell.script.clone())));
+    lane.with_raw(|raw| raw.live = Some((log.clone(), cell.reader, cell.script.clone())));
+    lane.bump();
     let stream = match readers::open(cell.reader, url, run, &log, &done) {
         Ok(stream) => stream,
         Err(why) => {
@@ -136,8 +134,7 @@ async fn read(
     if !ended || model.stopped() {
         return Err(Halt::Stopped);
     }
-    let webkit = model.browser.try_with_value(|browser| browser.name == "webkit");
-    if cell.reader == Reader::Fetch && webkit == Some(true) {
+    if cell.reader == Reader::Fetch && model.browser().name == "webkit" {
         join_close(&mut arrivals);
     }
     arrivals.page = Some(page);

@@ -3,19 +3,19 @@
 use std::cell::{Cell as Flag, RefCell};
 use std::rc::Rc;
 
-use leptos::prelude::*;
 use measure::arrivals::Reader;
 use measure::cell::DIRECT;
 use measure::page::{Finished, RunPost};
 use measure::plan::Plan;
 use measure::results::RunRecord;
+use measure::script::MIN_FRAME_BYTES;
 use measure::{Cell, Script, Span};
 use wasm_bindgen_futures::spawn_local;
 
 use crate::api;
 use crate::browser;
 use crate::guard::Frames;
-use crate::model::{Activity, Boot, Ending, LaneModel, Model, Progress, Sight};
+use crate::model::{Activity, Boot, Ending, LaneModel, Model, Sight, State};
 use crate::once::Once;
 use crate::run::{self, Halt, Slot};
 use crate::words;
@@ -29,21 +29,19 @@ const ASK_AGAIN_MS: u32 = 1_000;
 /// Asks the emitter what there is, warms up, starts if the address says so, and from then on
 /// watches whether the emitter is still there.
 pub async fn boot(model: Model) {
-    if model.boot.try_get_untracked() != Some(Boot::Loading) {
+    if model.look(|state| state.boot == Boot::Loading) != Some(true) {
         return;
     }
     learn_lanes(model).await;
-    match model.plan() {
-        Ok(_) => model.boot.try_set(Boot::Ready),
-        Err(why) => {
-            model.boot.try_set(Boot::BadSettings(why));
-            return;
-        }
-    };
+    if let Err(why) = model.plan() {
+        model.change(|state| state.boot = Boot::BadSettings(why));
+        return;
+    }
+    model.change(|state| state.boot = Boot::Ready);
     crate::app::mark_when_drawn("lanes-ready");
     warm_up(model).await;
-    model.activity.try_set(Activity::Idle);
-    if model.settings.try_get_untracked().is_some_and(|settings| settings.go) {
+    model.change(|state| state.activity = Activity::Idle);
+    if model.look(|state| state.settings.go) == Some(true) {
         run_in_turn(model);
     }
     watch_emitter(model).await;
@@ -53,28 +51,39 @@ async fn learn_lanes(model: Model) {
     loop {
         match api::lanes().await {
             Ok(lanes) => {
-                model.silent.try_set(None);
+                model.change(|state| state.silent = None);
                 model.set_lanes(lanes);
                 return;
             }
-            Err(error) => {
-                model.silent.try_set(Some(error.to_string()));
-            }
+            Err(error) => fall_silent(model, &error),
         }
-        gloo_timers::future::TimeoutFuture::new(ASK_AGAIN_MS).await;
+        pause().await;
     }
+}
+
+fn fall_silent(model: Model, error: &api::ApiError) {
+    let why = error.to_string();
+    // The same sentence again is no news to whoever listens.
+    if model.look(|state| state.silent.as_ref() != Some(&why)) == Some(true) {
+        model.change(|state| state.silent = Some(why));
+    }
+}
+
+async fn pause() {
+    gloo_timers::future::TimeoutFuture::new(ASK_AGAIN_MS).await;
 }
 
 /// The first stream after a page has loaded can be hundreds of milliseconds late: one is
 /// played and thrown away, and the page says so.
 async fn warm_up(model: Model) {
     let Ok(clock) = api::sync().await else { return };
-    model.clock.try_set(Some(clock));
-    let readers = model.settings.try_get_untracked().map(|s| s.readers).unwrap_or_default();
+    model.change(|state| state.clock = Some(clock));
     let (Ok(plan), Some(lane)) = (model.plan(), model.lane(DIRECT)) else { return };
-    let Ok(script) = Script::paced(WARM_UP_FRAMES, WARM_UP_INTERVAL, 60) else { return };
-    let direct = plan.cells.iter().find(|cell| cell.is_direct() && readers.contains(&cell.reader));
-    let (Some(cell), Some(origin)) = (direct, origin_of(model, DIRECT)) else { return };
+    let Ok(script) = Script::paced(WARM_UP_FRAMES, WARM_UP_INTERVAL, MIN_FRAME_BYTES) else {
+        return;
+    };
+    let direct = plan.cells.iter().find(|cell| cell.is_direct());
+    let (Some(cell), Some(origin)) = (direct, model.origin_of(DIRECT)) else { return };
     let cell = Cell { script, ..cell.clone() };
     // Whatever came of it, it is no run.
     let _ = run::play(model, lane, &origin, &cell, Slot { round: 0, position: 0 }, clock).await;
@@ -84,19 +93,20 @@ async fn warm_up(model: Model) {
 
 async fn watch_emitter(model: Model) {
     loop {
-        gloo_timers::future::TimeoutFuture::new(ASK_AGAIN_MS).await;
-        let Some(activity) = model.activity.try_get_untracked() else { return };
+        pause().await;
+        let Some((idle, silent)) =
+            model.look(|state| (state.activity == Activity::Idle, state.silent.is_some()))
+        else {
+            return;
+        };
         // Nothing is asked while a stream is measured.
-        if activity != Activity::Idle {
+        if !idle {
             continue;
         }
-        let was_silent = model.silent.try_get_untracked().flatten().is_some();
         match api::round_trip().await {
-            Ok(_) if was_silent => back_again(model).await,
+            Ok(_) if silent => back_again(model).await,
             Ok(_) => {}
-            Err(error) => {
-                model.silent.try_set(Some(error.to_string()));
-            }
+            Err(error) => fall_silent(model, &error),
         }
     }
 }
@@ -104,34 +114,23 @@ async fn watch_emitter(model: Model) {
 /// The emitter answers again. If it is another process, its lanes are other lanes.
 async fn back_again(model: Model) {
     let Ok(lanes) = api::lanes().await else { return };
-    let before = model.lanes.try_get_untracked().flatten();
-    if before.is_none_or(|before| before.instance != lanes.instance) {
+    let same = model.look(|state| {
+        state.lanes.as_ref().is_some_and(|before| before.instance == lanes.instance)
+    });
+    if same == Some(false) {
         model.set_lanes(lanes);
         model.reset();
         if let Err(why) = model.plan() {
-            model.boot.try_set(Boot::BadSettings(why));
+            model.change(|state| state.boot = Boot::BadSettings(why));
         }
     }
-    model.silent.try_set(None);
-}
-
-/// Where a lane's tap listens.
-fn origin_of(model: Model, endpoint: &str) -> Option<String> {
-    model
-        .lanes
-        .try_with_untracked(|lanes| {
-            let lanes = lanes.as_ref()?;
-            lanes.lanes.iter().find(|lane| lane.endpoint.name == endpoint)?.origin.clone()
-        })
-        .flatten()
+    model.change(|state| state.silent = None);
 }
 
 /// Ends what runs, at the next look of its stream.
 pub fn stop(model: Model) {
-    if model.is_running()
-        && let Some(stopping) = model.stopping.try_get_value()
-    {
-        stopping.set(true);
+    if model.look(State::is_running) == Some(true) {
+        model.set_stopping(true);
     }
 }
 
@@ -141,12 +140,13 @@ pub fn run_lane(model: Model, endpoint: String) {
     start(model, Sight::InTurn, async move || {
         let plan = model.plan().map_err(Halt::Refused)?;
         let round = last_round(model, &plan);
-        let of = |name: &str| plan.cells.iter().filter(move |cell| cell.endpoint == name);
-        let mut cells: Vec<Cell> = Vec::new();
-        if round.is_none() && endpoint != DIRECT {
-            cells.extend(of(DIRECT).cloned());
-        }
-        cells.extend(of(&endpoint).cloned());
+        let first = (round.is_none() && endpoint != DIRECT).then_some(DIRECT);
+        let cells: Vec<Cell> = first
+            .into_iter()
+            .chain([endpoint.as_str()])
+            .flat_map(|name| plan.cells.iter().filter(move |cell| cell.endpoint == name))
+            .cloned()
+            .collect();
         let round = match round {
             Some(round) if endpoint == DIRECT => round + 1,
             Some(round) => round,
@@ -185,7 +185,7 @@ pub fn run_in_turn(model: Model) {
 pub fn run_at_once(model: Model) {
     start(model, Sight::AtOnce, async move || {
         let plan = model.plan().map_err(Halt::Refused)?;
-        let readers = model.settings.try_get_untracked().map(|s| s.readers).unwrap_or_default();
+        let readers = model.look(|state| state.settings.readers.clone()).unwrap_or_default();
         let per_reader = plan.cells.len() / readers.len().max(1);
         let cells: Vec<Cell> = plan
             .cells
@@ -194,11 +194,9 @@ pub fn run_at_once(model: Model) {
             .collect();
         forget_at_once(model);
         for (index, reader) in readers.iter().enumerate() {
-            model.reader.try_set(*reader);
-            progress(model, index as u32, readers.len() as u32, &format!(
-                "all {per_reader} lanes at once, by {}",
-                words::reader(*reader)
-            ));
+            model.change(|state| state.reader = *reader);
+            let what = format!("all {per_reader} lanes at once, by {}", words::reader(*reader));
+            model.progress(index as u32, readers.len() as u32, what);
             together(model, &cells, *reader, index as u32).await?;
         }
         Ok(())
@@ -211,15 +209,15 @@ fn start(
     sight: Sight,
     plan: impl AsyncFnOnce() -> Result<(), Halt> + 'static,
 ) {
-    if !untrack(|| model.may_run()) {
+    if model.look(State::may_run) != Some(true) {
         return;
     }
-    if let Some(stopping) = model.stopping.try_get_value() {
-        stopping.set(false);
-    }
-    model.ending.try_set(None);
-    model.sight.try_set(sight);
-    progress(model, 0, 1, "synchronising clocks");
+    model.set_stopping(false);
+    model.change(|state| {
+        state.ending = None;
+        state.sight = sight;
+    });
+    model.progress(0, 1, "synchronising clocks".into());
     spawn_local(async move {
         let frames = draw_each_frame(model);
         let ending = match plan().await {
@@ -227,25 +225,26 @@ fn start(
             Err(Halt::Stopped) => Ending::Stopped,
             Err(Halt::Refused(why)) => Ending::Failed(why),
             Err(Halt::Gone(error)) => {
-                model.silent.try_set(Some(error.to_string()));
+                fall_silent(model, &error);
                 Ending::Failed(error.to_string())
             }
         };
         drop(frames);
         tell_finished(model, &ending).await;
-        model.ending.try_set(Some(ending));
-        model.activity.try_set(Activity::Idle);
+        model.change(|state| {
+            state.ending = Some(ending);
+            state.activity = Activity::Idle;
+        });
     });
 }
 
 /// One signal a lane and frame, whatever came in between.
 fn draw_each_frame(model: Model) -> Frames {
     Frames::each(move || {
-        let lanes = model.lane_models.try_get_untracked().unwrap_or_default();
-        for lane in lanes.values() {
+        for lane in model.lane_models() {
             let running = lane
                 .with_raw(|raw| {
-                    let (log, script) = raw.live.as_ref()?;
+                    let (log, _, script) = raw.live.as_ref()?;
                     let now = measure::Stamp(browser::now_us());
                     Some((script.duration(), now - log.borrow().arrivals.call))
                 })
@@ -269,30 +268,32 @@ async fn one(
     if model.stopped() {
         return Err(Halt::Stopped);
     }
-    progress(model, done, total, &format!("{} by {}", cell.endpoint, words::reader(cell.reader)));
-    model.reader.try_set(cell.reader);
+    model.progress(done, total, format!("{} by {}", cell.endpoint, words::reader(cell.reader)));
     let clock = api::sync().await?;
-    model.clock.try_set(Some(clock));
-    let (Some(lane), Some(origin)) = (model.lane(&cell.endpoint), origin_of(model, &cell.endpoint))
+    model.change(|state| {
+        state.clock = Some(clock);
+        state.reader = cell.reader;
+    });
+    let (Some(lane), Some(origin)) = (model.lane(&cell.endpoint), model.origin_of(&cell.endpoint))
     else {
         return Err(Halt::Refused(format!("{} is not running", cell.endpoint)));
     };
     let record = run::play(model, lane, &origin, cell, slot, clock).await?;
     post(model, &record).await?;
     model.add(&plan.cells, vec![record]);
-    progress(model, done + 1, total, "");
+    model.progress(done + 1, total, String::new());
     Ok(())
 }
 
 /// Plays all cells of a reader at the same time.
 async fn together(model: Model, cells: &[Cell], reader: Reader, round: u32) -> Result<(), Halt> {
     let clock = api::sync().await?;
-    model.clock.try_set(Some(clock));
+    model.change(|state| state.clock = Some(clock));
     let cells_of: Vec<Cell> = cells.iter().filter(|cell| cell.reader == reader).cloned().collect();
     let lanes: Vec<(Cell, LaneModel, String)> = cells_of
         .into_iter()
         .filter_map(|cell| {
-            let (lane, origin) = (model.lane(&cell.endpoint)?, origin_of(model, &cell.endpoint)?);
+            let (lane, origin) = (model.lane(&cell.endpoint)?, model.origin_of(&cell.endpoint)?);
             Some((cell, lane, origin))
         })
         .collect();
@@ -323,27 +324,23 @@ async fn together(model: Model, cells: &[Cell], reader: Reader, round: u32) -> R
     Ok(())
 }
 
-fn progress(model: Model, done: u32, total: u32, what: &str) {
-    model.activity.try_set(Activity::Running(Progress { done, total, what: what.into() }));
-}
-
 async fn post(model: Model, record: &RunRecord) -> Result<(), Halt> {
-    let session = model.settings.try_get_untracked().and_then(|settings| settings.session);
+    let session = model.look(|state| state.settings.session.clone()).flatten();
     let Some(session) = session else { return Ok(()) };
     let run = RunPost {
         cell: record.cell.clone(),
         round: record.round,
         position: record.position,
-        browser: model.browser.get_value(),
+        browser: model.browser(),
         arrivals: record.arrivals.clone(),
     };
     Ok(api::post_run(&session, &run).await?)
 }
 
 async fn tell_finished(model: Model, ending: &Ending) {
-    let session = model.settings.try_get_untracked().and_then(|settings| settings.session);
+    let session = model.look(|state| state.settings.session.clone()).flatten();
     let Some(session) = session else { return };
-    let runs = model.records.try_get_value().map_or(0, |records| records.borrow().len() as u32);
+    let runs = model.with_records(|records| records.len() as u32).unwrap_or_default();
     let stopped = match ending {
         Ending::Finished => None,
         Ending::Stopped => Some("stopped by hand".to_string()),
@@ -357,27 +354,25 @@ async fn tell_finished(model: Model, ending: &Ending) {
 fn last_round(model: Model, plan: &Plan) -> Option<u32> {
     let direct: Vec<String> =
         plan.cells.iter().filter(|cell| cell.is_direct()).map(Cell::id).collect();
-    let records = model.records.try_get_value()?;
-    let records = records.borrow();
-    records.iter().filter(|run| direct.contains(&run.cell)).map(|run| run.round).max()
+    model
+        .with_records(|records| {
+            let of_direct = records.iter().filter(|run| direct.contains(&run.cell));
+            of_direct.map(|run| run.round).max()
+        })
+        .flatten()
 }
 
 fn next_position(model: Model) -> u32 {
-    model.records.try_get_value().map_or(0, |records| {
-        records.borrow().iter().map(|run| run.position + 1).max().unwrap_or(0)
-    })
+    let last = |records: &mut Vec<RunRecord>| records.iter().map(|run| run.position + 1).max();
+    model.with_records(last).flatten().unwrap_or_default()
 }
 
 fn forget_at_once(model: Model) {
-    if let Some(records) = model.records.try_get_value() {
-        // A cell of several lanes at once says so at the end of its id.
-        let ids: Vec<String> = model.rows.try_with_untracked(|rows| {
-            rows.iter()
-                .filter(|row| row.result.cell.concurrency > 1)
-                .map(|row| row.result.id.clone())
-                .collect()
-        }).unwrap_or_default();
-        records.borrow_mut().retain(|run| !ids.contains(&run.cell));
-    }
-    model.rows.try_update(|rows| rows.retain(|row| row.result.cell.concurrency == 1));
+    let at_once = model.look(|state| {
+        let rows = state.rows.iter().filter(|row| row.sight() == Sight::AtOnce);
+        rows.map(|row| row.result.id.clone()).collect::<Vec<String>>()
+    });
+    let at_once = at_once.unwrap_or_default();
+    model.with_records(|records| records.retain(|run| !at_once.contains(&run.cell)));
+    model.change(|state| state.rows.retain(|row| row.sight() == Sight::InTurn));
 }

@@ -60,12 +60,13 @@ impl Split {
     }
 }
 
-/// The run whose TTFT is the cell's median: a figure and its split must be of one run.
+/// The run of a cell whose TTFT is the cell's median: a figure and its split are of one run.
 pub fn run_of_median<'a>(
-    records: impl IntoIterator<Item = &'a RunRecord>,
+    records: &'a [RunRecord],
+    cell: &str,
     median: Span,
 ) -> Option<&'a RunRecord> {
-    records.into_iter().min_by_key(|record| {
+    records.iter().filter(|record| record.cell == cell).min_by_key(|record| {
         let first = record.arrivals.frames().find(|(_, frame)| frame.text);
         first.map_or(Span(i64::MAX), |(delivery, _)| (delivery.at - record.arrivals.call - median).abs())
     })

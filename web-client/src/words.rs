@@ -173,3 +173,11 @@ fn holding(row: &CellResult, clock_step_us: i64) -> String {
         }
     }
 }
+
+/// A finding's reason as a sentence: a capital letter at its start, a stop at its end.
+pub fn sentence(because: &str) -> String {
+    let mut letters = because.chars();
+    let Some(first) = letters.next() else { return String::new() };
+    let text: String = first.to_uppercase().chain(letters).collect();
+    if text.ends_with('.') { text } else { format!("{text}.") }
+}

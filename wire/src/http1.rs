@@ -128,7 +128,11 @@ impl ResponseFramer {
     ///
     /// # Errors
     /// When the bytes are no HTTP/1 response; every later call says the same.
-    pub fn feed(&mut self, bytes: &[u8], mut body: impl FnMut(&[u8])) -> Result<usize, FramingError> {
+    pub fn feed(
+        &mut self,
+        bytes: &[u8],
+        mut body: impl FnMut(&[u8]),
+    ) -> Result<usize, FramingError> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];

@@ -3,7 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n\
+const CHUNKED: &[u8] =
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n\
     5\r\nhello\r\n7;ext=1\r\n, world\r\n0\r\nTrailer: x\r\n\r\n";
 
 fn read(bytes: &[u8], step: usize) -> Result<(ResponseFramer, Vec<u8>, usize), FramingError> {
@@ -50,7 +51,8 @@ fn bytes_after_the_response_are_left() {
 
 #[test]
 fn interim_responses_are_passed_over() {
-    let bytes = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nz";
+    let bytes =
+        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nz";
     let (framer, body, _) = read(bytes, 9).unwrap();
     assert_eq!(framer.head().unwrap().status, 200);
     assert_eq!(body, b"z");
@@ -59,7 +61,9 @@ fn interim_responses_are_passed_over() {
 #[test]
 fn hostile_bytes_are_named_and_bounded() {
     let error = |bytes: &[u8]| read(bytes, 100).map(|_| ()).unwrap_err().to_string();
-    assert!(error(b"SSH-2.0-OpenSSH_9.2").contains("does not begin with HTTP/1 (it begins \"SSH-2.0"));
+    assert!(
+        error(b"SSH-2.0-OpenSSH_9.2").contains("does not begin with HTTP/1 (it begins \"SSH-2.0")
+    );
     let chunk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     assert_eq!(error(&[&chunk[..], b"zz\r\n"].concat()), "bad chunk size \"zz\"");
     assert_eq!(error(&[&chunk[..], b"-1\r\n"].concat()), "bad chunk size \"-1\"");

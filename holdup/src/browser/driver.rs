@@ -23,7 +23,10 @@ pub(crate) enum DriverError {
     Missing { engine: &'static str, driver: &'static str, install: &'static str },
     #[error("{driver} did not start: {why}{}", last(log))]
     Start { driver: &'static str, why: String, log: Vec<String> },
-    #[error("{engine} did not start within {START_LIMIT:?}: {why} (is the browser itself there? {install}){}", last(log))]
+    #[error(
+        "{engine} did not start within {START_LIMIT:?}: {why} (is the browser itself there? {install}){}",
+        last(log)
+    )]
     Session { engine: &'static str, install: &'static str, why: String, log: Vec<String> },
     #[error("{engine} stopped answering: {why}{}", last(log))]
     Gone { engine: &'static str, why: String, log: Vec<String> },
@@ -62,7 +65,8 @@ impl Driver {
             .prefix("holdup-browser-")
             .tempdir()
             .map_err(|error| fail(format!("no scratch folder: {error}"), Vec::new()))?;
-        let port = free_port().map_err(|error| fail(format!("no free port: {error}"), Vec::new()))?;
+        let port =
+            free_port().map_err(|error| fail(format!("no free port: {error}"), Vec::new()))?;
         let child = spawn(engine, program, port, scratch.path().into())
             .map_err(|why| fail(why, Vec::new()))?;
         let deadline = Instant::now() + START_LIMIT;
@@ -107,10 +111,8 @@ impl Driver {
         height: u32,
         scheme: &str,
     ) -> Result<Vec<u8>, DriverError> {
-        let devtools = |method: &str, parameters: Value| DevTools {
-            method: method.into(),
-            parameters,
-        };
+        let devtools =
+            |method: &str, parameters: Value| DevTools { method: method.into(), parameters };
         for command in [
             devtools(
                 "Emulation.setDeviceMetricsOverride",

@@ -35,14 +35,14 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let proxies = Rig::proxies(&options.rig)?;
     let names = Rig::names(&proxies, &options.rig.endpoints)?;
     let assets = crate::page::assets::find(options.page.as_deref())?;
-    let mut store = options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
+    let mut store =
+        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let before = machine::describe();
     let page = Page::default();
-    let emitter =
-        Emitter::start(Config { assets, more: page.router(), ..Config::loopback() })
-            .map_err(Problem::nothing)?;
+    let emitter = Emitter::start(Config { assets, more: page.router(), ..Config::loopback() })
+        .map_err(Problem::nothing)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -101,7 +101,9 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         Err(problem) => (false, Some(problem)),
     };
     progress.finish();
-    if runs.is_empty() && let Some(problem) = problem {
+    if runs.is_empty()
+        && let Some(problem) = problem
+    {
         return Err(problem);
     }
     let document = document(Parts {
@@ -134,7 +136,9 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         .iter()
         .map(|name| {
             Reader::from_name(name).filter(|reader| reader.in_browser()).ok_or_else(|| {
-                Problem::usage(format!("no reader is called {name:?}: known are eventsource, fetch"))
+                Problem::usage(format!(
+                    "no reader is called {name:?}: known are eventsource, fetch"
+                ))
             })
         })
         .collect::<Result<_, _>>()?;

@@ -16,7 +16,9 @@ pub(crate) fn run(options: &cli::Emit) -> Outcome {
     let mut emitter = Emitter::start(config).map_err(Problem::nothing)?;
     let address = emitter.address();
     println!("emitting on http://{address}/stream (instance {})", emitter.instance());
-    println!("for example: curl -N 'http://{address}/stream?frames=41&interval_ms=50&frame_bytes=60'");
+    println!(
+        "for example: curl -N 'http://{address}/stream?frames=41&interval_ms=50&frame_bytes=60'"
+    );
     interrupt.wait();
     emitter.stop();
     Ok(Exit::Done)

@@ -71,7 +71,13 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
         seed,
         started_at,
         machine: measure::results::Machine { load_after: machine::load(), ..before },
-        cells: derive_cells(&cells, &runs, &rig.endpoints, &BTreeMap::<String, Browser>::new(), &guards),
+        cells: derive_cells(
+            &cells,
+            &runs,
+            &rig.endpoints,
+            &BTreeMap::<String, Browser>::new(),
+            &guards,
+        ),
         guards,
         endpoints: rig.endpoints.clone(),
     };
@@ -98,14 +104,15 @@ pub(crate) fn show(document: &Document, json: bool) -> Result<(), Problem> {
 pub(crate) fn exit(document: &Document, strict: bool) -> Exit {
     let verdicts = || document.cells.iter().map(|cell| cell.summary.verdict.name);
     let failed = verdicts().filter(|name| *name == Verdict::Failed).count();
-    let failed_to_start = document.endpoints.iter().any(|endpoint: &Endpoint| endpoint.failed.is_some());
+    let failed_to_start =
+        document.endpoints.iter().any(|endpoint: &Endpoint| endpoint.failed.is_some());
     if !document.complete {
         Exit::Interrupted
     } else if failed == document.cells.len() || strict && (failed > 0 || failed_to_start) {
         Exit::Nothing
-    } else if verdicts().all(|name| {
-        matches!(name, Verdict::Void | Verdict::CannotTell | Verdict::Failed)
-    }) {
+    } else if verdicts()
+        .all(|name| matches!(name, Verdict::Void | Verdict::CannotTell | Verdict::Failed))
+    {
         Exit::Void
     } else {
         Exit::Done

@@ -45,9 +45,8 @@ fn list(proxies: &Proxies) -> Outcome {
 
 fn fetch(proxies: &Proxies, engines: &[String]) -> Outcome {
     let names: Vec<&str> = engines.iter().map(String::as_str).collect();
-    let fetched = proxies
-        .fetch(&names, &mut |progress| eprintln!("{progress}"))
-        .map_err(Problem::usage)?;
+    let fetched =
+        proxies.fetch(&names, &mut |progress| eprintln!("{progress}")).map_err(Problem::usage)?;
     let mut failed = 0;
     for (engine, result) in &fetched {
         match result {

@@ -127,7 +127,8 @@ fn measure_one(emitter: &Emitter, cell: &Cell, truth: Truth) -> Result<Row, Prob
     // Each relay stands alone here: its own truth is the control, so the cell is judged as one
     // that has no direct path beside it.
     let alone = Cell { endpoint: truth.name.clone(), ..cell.clone() };
-    let record = RunRecord { cell: alone.id(), round: 0, position: 0, ledger, arrivals, wire: None };
+    let record =
+        RunRecord { cell: alone.id(), round: 0, position: 0, ledger, arrivals, wire: None };
     let endpoint = Endpoint { name: truth.name.clone(), ..Endpoint::direct() };
     let cells =
         derive_cells(&[alone], &[record], &[endpoint], &BTreeMap::new(), &Guards::default());
@@ -143,7 +144,15 @@ fn measure_one(emitter: &Emitter, cell: &Cell, truth: Truth) -> Result<Row, Prob
 
 fn print(rows: &[Row]) {
     let mut table = crate::table::new();
-    table.set_header(["relay", "frames per read", "expected", "verdict", "expected", "snd_mss", ""]);
+    table.set_header([
+        "relay",
+        "frames per read",
+        "expected",
+        "verdict",
+        "expected",
+        "snd_mss",
+        "",
+    ]);
     for row in rows {
         let (least, most) = row.truth.frames_per_read;
         let bounds =
@@ -167,11 +176,18 @@ fn print(rows: &[Row]) {
 /// Asks an emitter who it is; refuses one that this process did not start, since nothing about
 /// its ledger can be known.
 fn refuse_foreign(url: &str, own: &str) -> Result<(), Problem> {
-    let bad = || Problem::usage(format!("{url:?} is no address of an emitter: write http://127.0.0.1:PORT"));
-    let address: SocketAddr =
-        url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/').parse().map_err(|_| bad())?;
-    let instance = ask_instance(address)
-        .map_err(|error| Problem::nothing(format!("{url} does not answer as an emitter: {error}")))?;
+    let bad = || {
+        Problem::usage(format!("{url:?} is no address of an emitter: write http://127.0.0.1:PORT"))
+    };
+    let address: SocketAddr = url
+        .strip_prefix("http://")
+        .unwrap_or(url)
+        .trim_end_matches('/')
+        .parse()
+        .map_err(|_| bad())?;
+    let instance = ask_instance(address).map_err(|error| {
+        Problem::nothing(format!("{url} does not answer as an emitter: {error}"))
+    })?;
     if instance.contains(own) {
         return Ok(());
     }

@@ -55,7 +55,9 @@ async fn lanes(State(page): State<Page>) -> Response {
             let now = Lanes { load: machine::load(), ..lanes.clone() };
             ([("cache-control", "no-store")], Json(now)).into_response()
         }
-        None => (StatusCode::SERVICE_UNAVAILABLE, "the proxies are still starting\n").into_response(),
+        None => {
+            (StatusCode::SERVICE_UNAVAILABLE, "the proxies are still starting\n").into_response()
+        }
     }
 }
 

@@ -146,27 +146,14 @@ impl Parser {
             let id = last_id.unwrap_or(&self.last_id);
             let has_own_id = !matches!(open.id, Kept::Absent);
             let content = if open.size > self.limit as u64 {
-                Content::TooLarge(FrameTooLarge {
-                    bytes: open.size,
-                    limit: self.limit as u64,
-                })
+                Content::TooLarge(FrameTooLarge { bytes: open.size, limit: self.limit as u64 })
             } else if let Some(data) = open.data.get(&self.data) {
                 let name = open.name.get(&self.name).unwrap_or_default();
-                Content::Event(Event {
-                    name,
-                    data,
-                    id,
-                    has_own_id,
-                })
+                Content::Event(Event { name, data, id, has_own_id })
             } else {
                 Content::NoEvent
             };
-            sink(Frame {
-                start,
-                end,
-                content,
-                id: has_own_id.then_some(id),
-            });
+            sink(Frame { start, end, content, id: has_own_id.then_some(id) });
             open = Open::NONE;
         }
 
@@ -207,16 +194,10 @@ impl Parser {
     /// Bytes of memory the parser's buffers take. Each of the five (unfinished line, data, name,
     /// and the two ids) stays within the limit or a few bytes more, whatever is fed.
     pub fn buffered(&self) -> usize {
-        [
-            &self.line,
-            &self.data,
-            &self.name,
-            &self.next_id,
-            &self.last_id,
-        ]
-        .into_iter()
-        .map(Vec::capacity)
-        .sum()
+        [&self.line, &self.data, &self.name, &self.next_id, &self.last_id]
+            .into_iter()
+            .map(Vec::capacity)
+            .sum()
     }
 
     /// The open frame, to go on with in a new slice.
@@ -250,11 +231,7 @@ impl Parser {
     fn skip_bom(&mut self, bytes: &[u8]) -> usize {
         let Some(before) = self.bom else { return 0 };
         let missing = &BOM[before..];
-        let taken = missing
-            .iter()
-            .zip(bytes)
-            .take_while(|(want, byte)| want == byte)
-            .count();
+        let taken = missing.iter().zip(bytes).take_while(|(want, byte)| want == byte).count();
         if taken == missing.len() {
             self.bom = None;
             return taken;
@@ -354,9 +331,8 @@ impl Parser {
                 }
             }
             [b'r', b'e', b't', b'r', b'y', rest @ ..] => {
-                self.reconnection_time = value(rest)
-                    .and_then(milliseconds)
-                    .or(self.reconnection_time);
+                self.reconnection_time =
+                    value(rest).and_then(milliseconds).or(self.reconnection_time);
             }
             _ => {}
         }
@@ -401,10 +377,9 @@ fn milliseconds(value: &[u8]) -> Option<Duration> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let milliseconds = value.iter().fold(0_u64, |sum, digit| {
-        sum.saturating_mul(10)
-            .saturating_add(u64::from(digit - b'0'))
-    });
+    let milliseconds = value
+        .iter()
+        .fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
     Some(Duration::from_millis(milliseconds))
 }
 

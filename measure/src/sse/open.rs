@@ -13,13 +13,8 @@ pub(super) struct Open<'b> {
 }
 
 impl Open<'_> {
-    pub(super) const NONE: Self = Self {
-        start: None,
-        size: 0,
-        data: Kept::Absent,
-        name: Kept::Absent,
-        id: Kept::Absent,
-    };
+    pub(super) const NONE: Self =
+        Self { start: None, size: 0, data: Kept::Absent, name: Kept::Absent, id: Kept::Absent };
 }
 
 /// Where a field's value is.

@@ -94,9 +94,5 @@ impl StartError {
 }
 
 fn show(log: &[String]) -> String {
-    if log.is_empty() {
-        "nothing".to_owned()
-    } else {
-        log.join(" | ")
-    }
+    if log.is_empty() { "nothing".to_owned() } else { log.join(" | ") }
 }

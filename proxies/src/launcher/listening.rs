@@ -10,10 +10,7 @@ use nix::unistd::Pid;
 
 /// Who listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "always unknown there")
-)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "always unknown there"))]
 pub(super) enum Owner {
     /// A process of the family asked about, and nobody else.
     Family,
@@ -26,11 +23,7 @@ pub(super) enum Owner {
 /// Who listens on the port of `address`.
 #[cfg(target_os = "linux")]
 pub(super) fn owner(address: SocketAddr, family: &[Pid]) -> Owner {
-    let table = if address.is_ipv4() {
-        "/proc/net/tcp"
-    } else {
-        "/proc/net/tcp6"
-    };
+    let table = if address.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
     let Ok(table) = std::fs::read_to_string(table) else {
         return Owner::Unknown;
     };
@@ -62,11 +55,7 @@ fn listeners(table: &str, port: u16) -> Vec<u64> {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (_, hex_port) = fields.get(1)?.rsplit_once(':')?;
         let matches = u16::from_str_radix(hex_port, 16).ok()? == port && *fields.get(3)? == LISTEN;
-        if matches {
-            fields.get(9)?.parse().ok()
-        } else {
-            None
-        }
+        if matches { fields.get(9)?.parse().ok() } else { None }
     };
     table.lines().skip(1).filter_map(entry).collect()
 }
@@ -84,9 +73,8 @@ fn sockets_of(family: &[Pid]) -> Option<Vec<u64>> {
         };
         for entry in folder.flatten() {
             let link = std::fs::read_link(entry.path()).unwrap_or_default();
-            let inode = link
-                .to_str()
-                .and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']'));
+            let inode =
+                link.to_str().and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']'));
             found.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
         }
     }
@@ -111,11 +99,7 @@ mod tests {
             0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1\n\
             1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 4712 1\n\
             2: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4713 1\n";
-        assert_eq!(
-            listeners(table, 8080),
-            [4711],
-            "neither a connection nor another port"
-        );
+        assert_eq!(listeners(table, 8080), [4711], "neither a connection nor another port");
         assert!(listeners(table, 80).is_empty());
     }
 }

@@ -51,11 +51,7 @@ impl StartOptions {
     /// The same with another supervisor.
     pub fn with_supervisor(supervisor: Supervisor) -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Self {
-            listen,
-            ready_limit: READY_LIMIT,
-            supervisor,
-        }
+        Self { listen, ready_limit: READY_LIMIT, supervisor }
     }
 }
 
@@ -78,8 +74,5 @@ pub fn start(
             Outcome::PortLost => {}
         }
     }
-    Err(StartError::PortLost {
-        endpoint: endpoint.name.clone(),
-        address: lost,
-    })
+    Err(StartError::PortLost { endpoint: endpoint.name.clone(), address: lost })
 }

@@ -42,11 +42,7 @@ impl<'a> Plan<'a> {
         let admin = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let [listen, admin] =
             ports::choose([options.listen, admin]).map_err(|(address, error)| {
-                StartError::Port {
-                    endpoint: endpoint.name.clone(),
-                    address,
-                    error,
-                }
+                StartError::Port { endpoint: endpoint.name.clone(), address, error }
             })?;
         let scratch_error = |path: PathBuf, error| StartError::Scratch {
             endpoint: endpoint.name.clone(),
@@ -67,43 +63,23 @@ impl<'a> Plan<'a> {
 
         let mut files = Vec::new();
         for file in std::iter::once(&endpoint.config).chain(&endpoint.companions) {
-            let text =
-                values
-                    .render(file.path, file.template)
-                    .map_err(|error| StartError::Render {
-                        endpoint: endpoint.name.clone(),
-                        error,
-                    })?;
+            let text = values
+                .render(file.path, file.template)
+                .map_err(|error| StartError::Render { endpoint: endpoint.name.clone(), error })?;
             let path = scratch.path().join(file.file_name());
             fs::write(&path, &text).map_err(|error| scratch_error(path, error))?;
-            files.push(Rendered {
-                path: file.path,
-                text,
-            });
+            files.push(Rendered { path: file.path, text });
         }
-        Ok(Self {
-            endpoint,
-            engine,
-            program,
-            listen,
-            admin,
-            values,
-            files,
-            scratch,
-        })
+        Ok(Self { endpoint, engine, program, listen, admin, values, files, scratch })
     }
 
     pub(super) fn run(self, options: &StartOptions) -> Result<Outcome, StartError> {
-        let render_error = |error| StartError::Render {
-            endpoint: self.endpoint.name.clone(),
-            error,
-        };
+        let render_error =
+            |error| StartError::Render { endpoint: self.endpoint.name.clone(), error };
         let render = |text: &String| self.values.render("registry.toml", text);
 
         let mut command = Command::new(&options.supervisor, self.program.path.clone());
-        command
-            .cwd(self.scratch.path())
-            .remove_after(self.scratch.path());
+        command.cwd(self.scratch.path()).remove_after(self.scratch.path());
         for arg in &self.engine.run {
             command.arg(render(arg).map_err(render_error)?);
         }
@@ -122,10 +98,8 @@ impl<'a> Plan<'a> {
             },
         };
 
-        let supervise_error = |error| StartError::Supervise {
-            endpoint: self.endpoint.name.clone(),
-            error,
-        };
+        let supervise_error =
+            |error| StartError::Supervise { endpoint: self.endpoint.name.clone(), error };
         let log = self.scratch.path().join("log");
         let mut process = command.spawn(&log).map_err(supervise_error)?;
         let outcome = ready::wait(&check, self.listen, &mut process, options.ready_limit);
@@ -142,11 +116,7 @@ impl<'a> Plan<'a> {
             Err(NotReady::PortLost) => Ok(Outcome::PortLost),
             Err(NotReady::Ended(status)) => {
                 let log = process.log_tail(LOG_LINES);
-                Err(StartError::Ended {
-                    endpoint,
-                    status,
-                    log,
-                })
+                Err(StartError::Ended { endpoint, status, log })
             }
             Err(NotReady::Late(waiting_for)) => Err(StartError::NotReady {
                 endpoint,
@@ -185,19 +155,11 @@ mod tests {
             let plan = Plan::new(endpoint, engine, &program, upstream, &options).unwrap();
             let mut whole = String::new();
             for file in &plan.files {
-                assert!(
-                    !file.text.contains("{{") && !file.text.contains("}}"),
-                    "{}",
-                    file.path
-                );
+                assert!(!file.text.contains("{{") && !file.text.contains("}}"), "{}", file.path);
                 whole.push_str(&file.text);
             }
             for port in [plan.listen.port(), upstream.port()] {
-                assert!(
-                    whole.contains(&port.to_string()),
-                    "{} names {port}",
-                    endpoint.name
-                );
+                assert!(whole.contains(&port.to_string()), "{} names {port}", endpoint.name);
             }
             for text in engine.run.iter().chain(engine.environment.values()) {
                 plan.values.render("registry.toml", text).unwrap();

@@ -30,11 +30,7 @@ pub(super) enum Check {
     /// It accepts a connection where it listens.
     Connect(SocketAddr),
     /// Its second port answers a request with these words.
-    Admin {
-        address: SocketAddr,
-        path: String,
-        contains: String,
-    },
+    Admin { address: SocketAddr, path: String, contains: String },
 }
 
 /// Why it is not.
@@ -76,11 +72,7 @@ pub(super) fn wait(
         };
         if left.is_zero() {
             let lost = port_taken(process);
-            return Err(if lost {
-                NotReady::PortLost
-            } else {
-                NotReady::Late(missing)
-            });
+            return Err(if lost { NotReady::PortLost } else { NotReady::Late(missing) });
         }
         std::thread::sleep(POLL.min(left));
     }
@@ -92,9 +84,7 @@ fn family(process: &Supervised) -> Vec<Pid> {
 
 fn port_taken(process: &Supervised) -> bool {
     let lines = process.log_tail(PORT_TAKEN_LINES);
-    lines
-        .iter()
-        .any(|line| line.to_ascii_lowercase().contains(PORT_TAKEN))
+    lines.iter().any(|line| line.to_ascii_lowercase().contains(PORT_TAKEN))
 }
 
 /// One look; what is missing otherwise.
@@ -105,11 +95,7 @@ fn look(check: &Check, limit: Duration) -> Result<(), String> {
         Check::Connect(address) => TcpStream::connect_timeout(&reachable(*address), limit)
             .map(drop)
             .map_err(|error| format!("connecting to {address}: {error}")),
-        Check::Admin {
-            address,
-            path,
-            contains,
-        } => {
+        Check::Admin { address, path, contains } => {
             let answer = get(*address, path, limit)
                 .map_err(|error| format!("asking http://{address}{path}: {error}"))?;
             let status = answer.lines().next().unwrap_or_default();
@@ -168,27 +154,15 @@ mod tests {
 
     fn ask(answer: &'static str) -> Result<(), String> {
         let address = answering(answer);
-        let check = Check::Admin {
-            address,
-            path: "/ready".into(),
-            contains: "LIVE".into(),
-        };
+        let check = Check::Admin { address, path: "/ready".into(), contains: "LIVE".into() };
         look(&check, Duration::from_secs(5))
     }
 
     #[test]
     fn only_the_right_words_under_200_are_ready() {
         assert_eq!(ask("HTTP/1.1 200 OK\r\n\r\nLIVE\n"), Ok(()));
-        assert!(
-            ask("HTTP/1.1 503 No\r\n\r\nLIVE\n")
-                .unwrap_err()
-                .contains("503 No")
-        );
-        assert!(
-            ask("HTTP/1.1 200 OK\r\n\r\nPRE\n")
-                .unwrap_err()
-                .contains("does not say `LIVE`")
-        );
+        assert!(ask("HTTP/1.1 503 No\r\n\r\nLIVE\n").unwrap_err().contains("503 No"));
+        assert!(ask("HTTP/1.1 200 OK\r\n\r\nPRE\n").unwrap_err().contains("does not say `LIVE`"));
         assert!(ask("").unwrap_err().contains("answers ``"));
     }
 

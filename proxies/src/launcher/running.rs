@@ -44,11 +44,7 @@ impl Running {
 
     /// The configuration as rendered, followed by its companions, each under its name.
     pub fn config(&self) -> String {
-        join_files(
-            self.files
-                .iter()
-                .map(|file| (file.path, file.text.as_str())),
-        )
+        join_files(self.files.iter().map(|file| (file.path, file.text.as_str())))
     }
 
     /// The configuration file and its companions as rendered, in this order.

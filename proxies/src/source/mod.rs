@@ -121,15 +121,8 @@ impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Waiting(engine) => write!(f, "{engine}: waiting for another fetch"),
-            Self::Fetching {
-                engine,
-                requirement,
-            } => write!(f, "{engine}: fetching {requirement}"),
-            Self::Ready {
-                engine,
-                version,
-                source,
-            } => {
+            Self::Fetching { engine, requirement } => write!(f, "{engine}: fetching {requirement}"),
+            Self::Ready { engine, version, source } => {
                 write!(f, "{engine}: {version} from {source}")?;
                 match source {
                     Source::System { instead_because } => write!(f, " ({instead_because})"),
@@ -168,11 +161,7 @@ pub enum State {
 impl Sources {
     /// The user's cache, Python as it is called everywhere, and no program of one's own.
     pub fn of_user() -> Result<Self, CacheError> {
-        Ok(Self {
-            own: Vec::new(),
-            cache: Cache::of_user()?,
-            python: Python::default(),
-        })
+        Ok(Self { own: Vec::new(), cache: Cache::of_user()?, python: Python::default() })
     }
 
     /// Where an engine stands, without fetching anything.
@@ -183,9 +172,7 @@ impl Sources {
         let PinnedSource::Wheel(wheel) = &engine.source;
         match self.cache.look(engine, wheel, &Platform::here()) {
             Some(cached) => State::Cached(cached.path),
-            None => State::NotCached {
-                installed: system::find(&engine.command),
-            },
+            None => State::NotCached { installed: system::find(&engine.command) },
         }
     }
 
@@ -221,10 +208,7 @@ impl Sources {
                     let instead_because = error.to_string();
                     identify(engine, &path, Source::System { instead_because })
                 }
-                None => Err(SourceError::Nowhere {
-                    wheel: error,
-                    command: engine.command.clone(),
-                }),
+                None => Err(SourceError::Nowhere { wheel: error, command: engine.command.clone() }),
             },
         }
     }
@@ -238,10 +222,8 @@ impl Sources {
 /// Names a program that is not pinned: its version and its hash.
 fn identify(engine: &Engine, path: &Path, source: Source) -> Result<Program, SourceError> {
     let version = version::ask(path, &engine.version_command, &BTreeMap::new())?;
-    let sha256 = Sha256Hash::of_file(path).map_err(|error| SourceError::Hash {
-        path: path.to_owned(),
-        error,
-    })?;
+    let sha256 = Sha256Hash::of_file(path)
+        .map_err(|error| SourceError::Hash { path: path.to_owned(), error })?;
     Ok(Program {
         engine: engine.name.clone(),
         path: path.to_owned(),

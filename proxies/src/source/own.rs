@@ -39,10 +39,9 @@ impl FromStr for OwnProgram {
 
     fn from_str(text: &str) -> Result<Self, OwnProgramError> {
         match text.split_once('=') {
-            Some((engine, path)) if !path.is_empty() => Ok(Self {
-                engine: engine.parse()?,
-                path: PathBuf::from(path),
-            }),
+            Some((engine, path)) if !path.is_empty() => {
+                Ok(Self { engine: engine.parse()?, path: PathBuf::from(path) })
+            }
             _ => Err(OwnProgramError::Shape(text.to_owned())),
         }
     }
@@ -72,11 +71,6 @@ mod tests {
         for bad in ["haproxy", "haproxy=", "=x", "HAProxy=/x"] {
             assert!(bad.parse::<OwnProgram>().is_err(), "{bad}");
         }
-        assert!(
-            own.checked()
-                .unwrap_err()
-                .to_string()
-                .starts_with("cannot run /opt/a=b/haproxy")
-        );
+        assert!(own.checked().unwrap_err().to_string().starts_with("cannot run /opt/a=b/haproxy"));
     }
 }

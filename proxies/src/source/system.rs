@@ -19,8 +19,7 @@ pub(super) fn find(command: &str) -> Option<PathBuf> {
 
 /// Whether this is a file somebody may execute.
 pub(super) fn is_executable(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

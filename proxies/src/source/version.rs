@@ -54,24 +54,12 @@ pub(super) fn ask(
     command: &VersionCommand,
     environment: &BTreeMap<String, String>,
 ) -> Result<Version, VersionError> {
-    let failed = |error| VersionError::Run {
-        path: path.to_owned(),
-        error,
-    };
-    let silent = || VersionError::Silent {
-        path: path.to_owned(),
-        args: command.args.join(" "),
-    };
-    let said = run(path, &command.args, environment)
-        .map_err(failed)?
-        .ok_or_else(silent)?;
+    let failed = |error| VersionError::Run { path: path.to_owned(), error };
+    let silent = || VersionError::Silent { path: path.to_owned(), args: command.args.join(" ") };
+    let said = run(path, &command.args, environment).map_err(failed)?.ok_or_else(silent)?;
     find(&said, &command.after).ok_or_else(|| VersionError::Unsaid {
         path: path.to_owned(),
-        said: said
-            .lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default()
-            .to_owned(),
+        said: said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned(),
     })
 }
 
@@ -117,11 +105,7 @@ fn find(said: &str, after: &[String]) -> Option<Version> {
         .unwrap_or(rest.len());
     let word = &rest[..end];
     let begins_well = word.starts_with(|c: char| c.is_ascii_digit());
-    if begins_well && word.contains('.') {
-        word.parse().ok()
-    } else {
-        None
-    }
+    if begins_well && word.contains('.') { word.parse().ok() } else { None }
 }
 
 #[cfg(test)]
@@ -134,16 +118,8 @@ mod tests {
         let said = [
             ("nginx", "nginx version: nginx/1.31.3\n", "1.31.3"),
             ("nginx", "nginx version: nginx/1.22.1 (Debian)\n", "1.22.1"),
-            (
-                "caddy",
-                "v2.11.4 h1:XKxkMTgNSizEvKG6QHue6cAsFOteU2qA61w2tKkCWi0=\n",
-                "2.11.4",
-            ),
-            (
-                "traefik",
-                "Version:      3.7.13\nCodename:     langres\n",
-                "3.7.13",
-            ),
+            ("caddy", "v2.11.4 h1:XKxkMTgNSizEvKG6QHue6cAsFOteU2qA61w2tKkCWi0=\n", "2.11.4"),
+            ("traefik", "Version:      3.7.13\nCodename:     langres\n", "3.7.13"),
             (
                 "haproxy",
                 "HAProxy version 2.8.25-5cf5d0683 2026/06/26 - https://h/\n",
@@ -165,10 +141,7 @@ mod tests {
 
     #[test]
     fn what_says_nothing_is_refused() {
-        let command = VersionCommand {
-            args: vec!["hello".into()],
-            after: vec!["v".into()],
-        };
+        let command = VersionCommand { args: vec!["hello".into()], after: vec!["v".into()] };
         let error = ask(Path::new("/bin/echo"), &command, &BTreeMap::new()).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -91,24 +91,14 @@ impl Supervisor {
         let exe = std::env::current_exe()?;
         // The link leads to the running program even when the file has been replaced by
         // a newer build meanwhile.
-        let path = if cfg!(target_os = "linux") {
-            "/proc/self/exe".into()
-        } else {
-            exe.clone()
-        };
-        Ok(Self {
-            path,
-            shown_as: exe.into(),
-        })
+        let path = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { exe.clone() };
+        Ok(Self { path, shown_as: exe.into() })
     }
 
     /// Another program whose main calls [`supervisor_main`](super::supervisor_main).
     pub fn program(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self {
-            shown_as: path.clone().into(),
-            path,
-        }
+        Self { shown_as: path.clone().into(), path }
     }
 }
 
@@ -122,14 +112,8 @@ pub struct Command {
 impl Command {
     /// Runs `program`, which should be a full path, under `supervisor`.
     pub fn new(supervisor: &Supervisor, program: impl Into<OsString>) -> Self {
-        let job = Job {
-            program: program.into(),
-            ..Job::default()
-        };
-        Self {
-            supervisor: supervisor.clone(),
-            job,
-        }
+        let job = Job { program: program.into(), ..Job::default() };
+        Self { supervisor: supervisor.clone(), job }
     }
 
     /// Adds an argument.
@@ -168,10 +152,7 @@ impl Command {
     pub fn spawn(&self, log: &Path) -> Result<Supervised, SuperviseError> {
         let program = self.job.program.to_string_lossy().into_owned();
         let output = File::options().create(true).append(true).open(log);
-        let output = output.map_err(|error| SuperviseError::Log {
-            path: log.to_owned(),
-            error,
-        })?;
+        let output = output.map_err(|error| SuperviseError::Log { path: log.to_owned(), error })?;
 
         let mut child = std::process::Command::new(&self.supervisor.path)
             .arg0(&self.supervisor.shown_as)
@@ -252,10 +233,7 @@ impl Supervised {
         let program = &self.program;
         self.supervisor
             .try_wait()
-            .map_err(|error| SuperviseError::Wait {
-                program: program.clone(),
-                error,
-            })
+            .map_err(|error| SuperviseError::Wait { program: program.clone(), error })
     }
 
     /// Ends the child and everything below it, and waits until they have gone.

@@ -88,10 +88,7 @@ impl Answer {
     }
 
     pub(super) fn from_line(line: &str) -> Option<Self> {
-        let (word, rest) = line
-            .trim_end()
-            .strip_prefix("holdup-supervisor ")?
-            .split_once(' ')?;
+        let (word, rest) = line.trim_end().strip_prefix("holdup-supervisor ")?.split_once(' ')?;
         match word {
             "started" => rest.parse().ok().map(Self::Started),
             "failed" => Some(Self::Failed(rest.to_owned())),

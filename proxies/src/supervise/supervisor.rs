@@ -33,9 +33,7 @@ pub fn supervisor_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let answer = |answer: &Answer| {
         let mut out = io::stdout();
         // A parent that has gone shows at standard input; there is nobody to tell.
-        let _ = out
-            .write_all(answer.to_line().as_bytes())
-            .and_then(|()| out.flush());
+        let _ = out.write_all(answer.to_line().as_bytes()).and_then(|()| out.flush());
     };
     let started = Job::from_args(args)
         .ok_or_else(|| "the argument list is not a supervisor's".to_owned())
@@ -75,10 +73,7 @@ impl Supervisor {
             .map_err(|e| format!("prctl(PR_SET_CHILD_SUBREAPER): {e}"))?;
 
         // Standard output is the line to the parent, so the child's goes to the log too.
-        let log = io::stderr()
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(|e| format!("dup: {e}"))?;
+        let log = io::stderr().as_fd().try_clone_to_owned().map_err(|e| format!("dup: {e}"))?;
         let mut command = std::process::Command::new(&job.program);
         command
             .args(&job.args)
@@ -90,11 +85,7 @@ impl Supervisor {
             command.current_dir(cwd);
         }
         let child = command.spawn().map_err(|e| e.to_string())?;
-        Ok(Self {
-            child: Pid::from_raw(child.id().cast_signed()),
-            ended: None,
-            signals,
-        })
+        Ok(Self { child: Pid::from_raw(child.id().cast_signed()), ended: None, signals })
     }
 
     fn run(&mut self, job: &Job) -> ExitCode {
@@ -225,11 +216,7 @@ const CHILD: u8 = b'c';
 
 extern "C" fn on_signal(signal: nix::libc::c_int) {
     let errno = Errno::last_raw();
-    let word = if signal == Signal::SIGCHLD as i32 {
-        CHILD
-    } else {
-        ASKED
-    };
+    let word = if signal == Signal::SIGCHLD as i32 { CHILD } else { ASKED };
     if let Some(pipe) = SIGNALLED.get() {
         // A full pipe has woken the loop already.
         let _ = nix::unistd::write(pipe, &[word]);
@@ -242,17 +229,9 @@ extern "C" fn on_signal(signal: nix::libc::c_int) {
 fn catch_signals() -> nix::Result<OwnedFd> {
     let (reader, writer) = pipe()?;
     let _ = SIGNALLED.set(writer);
-    let action = SigAction::new(
-        SigHandler::Handler(on_signal),
-        SaFlags::SA_RESTART,
-        SigSet::empty(),
-    );
-    for signal in [
-        Signal::SIGCHLD,
-        Signal::SIGINT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-    ] {
+    let action =
+        SigAction::new(SigHandler::Handler(on_signal), SaFlags::SA_RESTART, SigSet::empty());
+    for signal in [Signal::SIGCHLD, Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: the handler only writes to a pipe and keeps errno: both may be done
         // at any moment. There is no safe wrapper for installing a handler.
         #[allow(unsafe_code)]

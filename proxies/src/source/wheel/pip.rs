@@ -46,10 +46,9 @@ impl Python {
         match output {
             Ok(output) if output.status.success() => Ok(()),
             Ok(output) => Err(self.explain(requirement, &output)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(WheelError::NoPython {
-                requirement: requirement.into(),
-                python: self.shown(),
-            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(WheelError::NoPython { requirement: requirement.into(), python: self.shown() })
+            }
             Err(error) => Err(WheelError::Pip {
                 requirement: requirement.into(),
                 python: self.shown(),
@@ -71,10 +70,7 @@ impl Python {
             .arg(pinned)
             // Settings that contradict --target, and remarks that are not about this.
             .envs([("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0")])
-            .envs([
-                ("PIP_NO_INPUT", "1"),
-                ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
-            ])
+            .envs([("PIP_NO_INPUT", "1"), ("PIP_DISABLE_PIP_VERSION_CHECK", "1")])
             .env("PIP_ROOT_USER_ACTION", "ignore")
             .env("LC_ALL", "C")
             .stdin(Stdio::null());
@@ -96,10 +92,7 @@ fn explain(requirement: String, python: String, text: &str) -> WheelError {
     let has = |words: &str| text.contains(words);
     let said = last_words(text);
     if has("No module named pip") {
-        WheelError::NoPip {
-            requirement,
-            python,
-        }
+        WheelError::NoPip { requirement, python }
     } else if has("DO NOT MATCH THE HASHES") {
         WheelError::HashMismatch { requirement, said }
     } else if has("No matching distribution found")
@@ -109,11 +102,7 @@ fn explain(requirement: String, python: String, text: &str) -> WheelError {
     {
         WheelError::NoIndex { requirement, said }
     } else {
-        WheelError::Pip {
-            requirement,
-            python,
-            said,
-        }
+        WheelError::Pip { requirement, python, said }
     }
 }
 
@@ -139,10 +128,7 @@ mod tests {
     #[test]
     fn each_failure_has_its_own_advice_on_one_line() {
         let no_pip = explained("/usr/bin/python3: No module named pip\n");
-        assert!(
-            no_pip.to_string().contains("apt-get install python3-pip"),
-            "{no_pip}"
-        );
+        assert!(no_pip.to_string().contains("apt-get install python3-pip"), "{no_pip}");
         let mismatch = explained(
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n  \
              Expected sha256 0\n       Got        1\n",

@@ -1,0 +1,106 @@
+//! Query parameters to scripts and back.
+
+use super::{Body, Framing, Header, Script, ScriptError};
+use crate::units::Span;
+
+impl Script {
+    /// A script from query parameters: `script=NAME` to start from, then `frames`,
+    /// `interval_ms` (up to three decimals), `frame_bytes`, `framing=chunked|close`,
+    /// `nagle=on|off` and any number of `header=Name: value`.
+    ///
+    /// # Errors
+    /// When a parameter is unknown, unreadable or out of its bounds.
+    pub fn from_query<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Script, ScriptError> {
+        let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
+        let mut script = match pairs.iter().find(|(key, _)| *key == "script") {
+            Some((_, name)) => Script::named(name)?,
+            None => Script::headline(),
+        };
+        for (key, value) in pairs {
+            script.set(key, value)?;
+        }
+        script.check()?;
+        Ok(script)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ScriptError> {
+        let unreadable = |what, expected| ScriptError::Unreadable {
+            what,
+            value: value.chars().take(80).collect(),
+            expected,
+        };
+        match key {
+            "script" => return Ok(()),
+            "framing" => {
+                self.framing = match value {
+                    "chunked" => Framing::Chunked,
+                    "close" => Framing::Close,
+                    _ => return Err(unreadable("framing", "it is chunked or close")),
+                };
+                return Ok(());
+            }
+            "nagle" => {
+                self.nagle = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(unreadable("nagle", "it is on or off")),
+                };
+                return Ok(());
+            }
+            "header" => {
+                let (name, value) = value
+                    .split_once(':')
+                    .ok_or_else(|| unreadable("header", "it is written Name: value"))?;
+                self.headers.push(Header { name: name.trim().into(), value: value.trim().into() });
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Body::Paced { frames, interval_us, frame_bytes } = &mut self.body else {
+            return Err(ScriptError::UnknownParameter(key.chars().take(40).collect()));
+        };
+        match key {
+            "frames" => {
+                *frames = value.parse().map_err(|_| unreadable("frames", "it is a number"))?;
+            }
+            "frame_bytes" => {
+                *frame_bytes =
+                    value.parse().map_err(|_| unreadable("frame_bytes", "it is a number"))?;
+            }
+            "interval_ms" => {
+                let ms: f64 =
+                    value.parse().ok().filter(|ms: &f64| ms.is_finite()).ok_or_else(|| {
+                        unreadable("interval_ms", "it is a number of milliseconds")
+                    })?;
+                *interval_us = Span((ms * 1_000.0).round() as i64);
+            }
+            _ => return Err(ScriptError::UnknownParameter(key.chars().take(40).collect())),
+        }
+        Ok(())
+    }
+
+    /// The query parameters that make this script again, in a fixed order; only for paced ones.
+    pub fn to_query(&self) -> Option<Vec<(&'static str, String)>> {
+        let Body::Paced { frames, interval_us, frame_bytes } = &self.body else {
+            return None;
+        };
+        let ms = interval_us.as_millis_f64();
+        let mut query = vec![
+            ("frames", frames.to_string()),
+            ("interval_ms", format!("{ms}")),
+            ("frame_bytes", frame_bytes.to_string()),
+        ];
+        if self.framing == Framing::Close {
+            query.push(("framing", "close".into()));
+        }
+        if self.nagle {
+            query.push(("nagle", "on".into()));
+        }
+        for Header { name, value } in &self.headers {
+            query.push(("header", format!("{name}: {value}")));
+        }
+        Some(query)
+    }
+}

@@ -1,0 +1,47 @@
+//! Builds the page: the cdylib for wasm32, then `pkg/` from it.
+
+use anyhow::Result;
+
+use crate::{cargo, check, tools};
+
+/// Where cargo puts the page's module.
+const WASM: &str = "target/wasm32-unknown-unknown/page/web_client.wasm";
+
+/// Builds `pkg/`.
+pub(crate) fn build() -> Result<()> {
+    tools::wasm_target()?;
+    check(&mut cargo(&[
+        "build",
+        "--package",
+        "web-client",
+        "--target",
+        "wasm32-unknown-unknown",
+        "--profile",
+        "page",
+    ]))?;
+    check(&mut cargo(&[
+        "run",
+        "--quiet",
+        "--package",
+        "page-builder",
+        "--",
+        "build",
+        "--wasm",
+        WASM,
+        "--css",
+        "web-client/style.css",
+        "--out",
+        "pkg",
+    ]))
+}
+
+/// The page's unit tests in headless Chromium; the output's lines go to `line`.
+pub(crate) fn test_command() -> std::process::Command {
+    let mut command =
+        cargo(&["test", "--package", "web-client", "--target", "wasm32-unknown-unknown"]);
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "target/debug/page-builder test");
+    if let Some(driver) = tools::find("chromedriver") {
+        command.env("CHROMEDRIVER", driver);
+    }
+    command
+}
