@@ -1,7 +1,7 @@
 //! Results as a table for people.
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use measure::Span;
+use measure::{Reader, Span};
 use measure::results::{CellResult, Document};
 use measure::summary::Summary;
 use measure::verdict::Verdict;
@@ -94,10 +94,9 @@ fn span(span: Option<Span>) -> String {
 fn sentence(cell: &CellResult) -> String {
     let Summary { verdict, excluded_because, .. } = &cell.summary;
     let mut text = String::new();
-    let who = if cell.cell.reader.in_browser() {
-        format!("{} by {}", cell.cell.endpoint, cell.cell.reader.name())
-    } else {
-        cell.cell.endpoint.clone()
+    let who = match cell.cell.reader {
+        Reader::Recv => cell.cell.endpoint.clone(),
+        reader => format!("{} by {}", cell.cell.endpoint, reader.name()),
     };
     if verdict.name != Verdict::Live {
         text.push_str(&format!("{who}: {}: {}.\n", verdict.name.name(), verdict.because));

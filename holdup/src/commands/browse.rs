@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use emitter::{Config, Emitter};
+use measure::cell::HeaderSet;
 use measure::guards::Guards;
-use measure::page::{Finished, RunPost, Settings};
+use measure::page::{Finished, Lanes, RunPost, Settings};
 use measure::plan::{PRESETS, Plan, UnknownPreset};
 use measure::results::{Browser, Document, RunRecord, SCHEMA, derive_cells};
 use measure::{Reader, Span};
@@ -19,7 +20,7 @@ use crate::page::Inbox;
 use crate::page::routes::Page;
 use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::ledger_of;
+use crate::runner::{self, Native, ledger_of};
 use crate::store::Store;
 use crate::{commands, machine};
 
@@ -101,6 +102,18 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         Err(problem) => (false, Some(problem)),
     };
     progress.finish();
+    let native = native_plan(&settings, &lanes, options.native_runs)?;
+    if complete && options.native_runs > 0 {
+        let mut reader = Native { rig: &rig, emitter: &emitter };
+        runner::play(&native, &mut reader, &interrupt, |run| {
+            if let Some(store) = &mut store {
+                store.keep(&run)?;
+            }
+            runs.push(run);
+            Ok(())
+        })
+        .map_err(|error: crate::store::StoreError| Problem::nothing(error))?;
+    }
     if runs.is_empty()
         && let Some(problem) = problem
     {
@@ -108,6 +121,7 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     }
     let document = document(Parts {
         plan: &plan,
+        native: &native,
         settings: &settings,
         names: &names,
         runs: &runs,
@@ -153,6 +167,19 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         session: Some(format!("{:016x}", fastrand::u64(..))),
         engine: Some(options.browser.name().into()),
     })
+}
+
+/// The same endpoints and script for the native reader, which confirms the path without a browser.
+fn native_plan(settings: &Settings, lanes: &Lanes, rounds: u32) -> Result<Plan, Problem> {
+    let mut plan = settings.plan(lanes).map_err(Problem::usage)?;
+    let first = plan.cells.first().map(|cell| cell.reader);
+    plan.cells.retain(|cell| Some(cell.reader) == first);
+    for cell in &mut plan.cells {
+        cell.reader = Reader::Recv;
+        cell.engine = None;
+        cell.request.headers = HeaderSet::Plain;
+    }
+    Ok(Plan { rounds, ..plan })
 }
 
 struct Watch<'a> {
@@ -217,6 +244,7 @@ async fn pictures(driver: &Driver, folder: &Path) -> Result<(), Problem> {
 
 struct Parts<'a> {
     plan: &'a Plan,
+    native: &'a Plan,
     settings: &'a Settings,
     names: &'a [String],
     runs: &'a [RunRecord],
@@ -230,6 +258,12 @@ struct Parts<'a> {
 fn document(parts: Parts<'_>) -> Result<Document, Problem> {
     let guards = Guards::default();
     let mut cells = parts.plan.cells.clone();
+    if parts.native.rounds > 0 {
+        cells.extend(parts.native.cells.iter().cloned());
+    }
+    // What reads the same endpoint stands together.
+    let place = |cell: &measure::Cell| parts.names.iter().position(|name| *name == cell.endpoint);
+    cells.sort_by_key(place);
     // Endpoints that did not start have their rows all the same.
     for name in parts.names.iter().filter(|name| parts.rig.address(name).is_none()) {
         for control in parts.plan.cells.iter().filter(|cell| cell.is_direct()) {
