@@ -68,7 +68,7 @@ impl Executor for Native<'_> {
         ask.target.origin = format!("http://{}", self.emitter.address());
         let arrivals = recv_client::read(&ask, run);
         let ledger = ledger_of(self.emitter, run);
-        RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None }
+        RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None, proxy: None }
     }
 }
 
@@ -112,7 +112,15 @@ mod tests {
                 self.1.stop();
             }
             let arrivals = Arrivals::begin(RunId(1), Reader::Recv, Stamp(0));
-            RunRecord { cell: cell.id(), round, position, ledger: None, arrivals, wire: None }
+            RunRecord {
+                cell: cell.id(),
+                round,
+                position,
+                ledger: None,
+                arrivals,
+                wire: None,
+                proxy: None,
+            }
         }
     }
 

@@ -95,6 +95,7 @@ mod tests {
             ledger: None,
             arrivals: Arrivals::begin(RunId(1), Reader::Recv, Stamp(0)),
             wire: None,
+            proxy: None,
         }
     }
 

@@ -1,10 +1,10 @@
 //! Results as a table for people.
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use measure::{Reader, Span};
 use measure::results::{CellResult, Document};
 use measure::summary::Summary;
 use measure::verdict::Verdict;
+use measure::{Reader, Span};
 
 /// An empty table in the program's manner: few lines, much air.
 pub(crate) fn new() -> Table {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Reader;
 use crate::script::Script;
+use crate::units::Span;
 
 /// The endpoint without a proxy. It is in every plan: the control.
 pub const DIRECT: &str = "direct";
@@ -42,6 +43,15 @@ impl HeaderSet {
     }
 }
 
+/// A client that reads slowly on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slow {
+    /// Bytes offered at each read.
+    pub read_bytes: u32,
+    /// Pause between reads, microseconds.
+    pub pause_us: Span,
+}
+
 /// How the request is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -55,6 +65,9 @@ pub struct Request {
     /// The `Accept-Encoding` sent; absent when none is.
     #[serde(default)]
     pub accept_encoding: Option<String>,
+    /// How slowly the answer is read; absent for a reader that reads as fast as it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow: Option<Slow>,
 }
 
 impl Request {
@@ -65,6 +78,7 @@ impl Request {
             upstream_protocol: None,
             headers: HeaderSet::Plain,
             accept_encoding: None,
+            slow: None,
         }
     }
 }
@@ -127,6 +141,13 @@ impl Cell {
         }
         if let Some(encoding) = &self.request.accept_encoding {
             key.push_str(&format!("+accept={}", encoding.replace([' ', ','], "")));
+        }
+        if let Some(slow) = &self.request.slow {
+            key.push_str(&format!(
+                "+{}B-each-{}ms",
+                slow.read_bytes,
+                slow.pause_us.as_millis_f64()
+            ));
         }
         key.push_str(&format!("/{mss}"));
         if self.concurrency > 1 {

@@ -97,6 +97,7 @@ impl Plan {
                             upstream_protocol: (endpoint != DIRECT).then(|| "http/1.1".into()),
                             headers: profile.headers,
                             accept_encoding: profile.accept_encoding.clone(),
+                            slow: None,
                         },
                         link: Link { mss, pooled: None, nagle: script.nagle },
                         concurrency: 1,

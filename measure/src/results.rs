@@ -85,6 +85,22 @@ pub struct Browser {
     pub clock_step_us: i64,
 }
 
+/// What was seen of the proxy's own process in one run. Every field is absent where it was not
+/// looked at or cannot be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProxySide {
+    /// Largest temporary file that its workers held open, bytes. nginx unlinks it at once, so it
+    /// is read from the open descriptors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temp_file_bytes: Option<u64>,
+    /// Processor time that its processes used, microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_us: Option<Span>,
+    /// TCP segments with payload that the reader's connection received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments_in: Option<u64>,
+}
+
 /// One run, raw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -101,6 +117,9 @@ pub struct RunRecord {
     /// The tap's side of the same stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Arrivals>,
+    /// The proxy's own process, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxySide>,
 }
 
 /// One row: a cell and its figures.

@@ -12,7 +12,15 @@ fn plan() -> Plan {
 }
 
 fn record(cell: &Cell, round: u32, arrivals: Arrivals, ledger: Ledger) -> RunRecord {
-    RunRecord { cell: cell.id(), round, position: 0, ledger: Some(ledger), arrivals, wire: None }
+    RunRecord {
+        cell: cell.id(),
+        round,
+        position: 0,
+        ledger: Some(ledger),
+        arrivals,
+        wire: None,
+        proxy: None,
+    }
 }
 
 fn derive(plan: &Plan, runs: &[RunRecord]) -> Vec<CellResult> {

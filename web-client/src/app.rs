@@ -7,9 +7,12 @@ use web_sys::{HtmlElement, KeyboardEvent};
 
 use crate::browser;
 use crate::guard::Listener;
-use crate::model::{Activity, Boot, Ending, Model};
+use crate::model::{Activity, Boot, Ending, Model, State};
 use crate::runner;
-use crate::view;
+use crate::view::{
+    self,
+    parts::{part, text},
+};
 
 /// Mounts the page in place of the shell's loading text.
 pub fn open() {
@@ -25,30 +28,32 @@ pub fn open() {
 fn App() -> impl IntoView {
     let model = Model::new(&browser::search());
     spawn_local(runner::boot(model));
-    Effect::new(move |_| browser::set_state(state(model)));
+    Effect::new(move |_| browser::set_state(model.see(state)));
     let keys = StoredValue::new_local(listen_to_keys(model));
     on_cleanup(move || {
         // The listener goes with the page that it works for.
         let _ = keys.try_update_value(|keys| *keys = None);
     });
+    // The views below are made anew only when this changes, not at every change of the state.
+    let boot = Memo::new(move |_| model.see(|state| state.boot.clone()));
     view! {
         <view::top::Top model />
         <main>
-            {move || match model.boot.get() {
-                Boot::Loading => view! { <Loading model /> }.into_any(),
-                Boot::BadSettings(why) => view! { <BadSettings why /> }.into_any(),
+            {part(move || match boot.get() {
+                Boot::Loading => loading(model),
+                Boot::BadSettings(why) => bad_settings(why),
                 Boot::Ready => view! { <view::lanes::Lanes model /> }.into_any(),
-            }}
+            })}
         </main>
         <view::answer::Answer model />
     }
 }
 
 /// What a driver may wait for.
-fn state(model: Model) -> &'static str {
-    match (model.boot.get(), model.activity.get(), model.ending.get()) {
+fn state(state: &State) -> &'static str {
+    match (&state.boot, &state.activity, &state.ending) {
         (Boot::BadSettings(_), ..) => "failed",
-        (Boot::Loading, ..) if model.silent.with(Option::is_some) => "failed",
+        (Boot::Loading, ..) if state.silent.is_some() => "failed",
         (Boot::Loading, ..) | (_, Activity::WarmingUp, _) => "loading",
         (_, Activity::Running(_), _) => "running",
         (_, _, Some(Ending::Failed(_))) => "failed",
@@ -57,26 +62,24 @@ fn state(model: Model) -> &'static str {
     }
 }
 
-#[component]
-fn Loading(model: Model) -> impl IntoView {
-    view! {
-        <p class="state" role="status">
-            {move || match model.silent.get() {
-                None => "Asking the emitter which lanes there are …".to_string(),
-                Some(why) => format!("{why} Start it with holdup demo; this page goes on by itself."),
-            }}
-        </p>
-    }
+fn loading(model: Model) -> AnyView {
+    let words = text(move || {
+        model.see(|state| match &state.silent {
+            None => "Asking the emitter which lanes there are …".into(),
+            Some(_) => "Start it with holdup demo; this page goes on by itself.".into(),
+        })
+    });
+    view! { <p class="state" role="status">{words}</p> }.into_any()
 }
 
-#[component]
-fn BadSettings(why: String) -> impl IntoView {
+fn bad_settings(why: String) -> AnyView {
     view! {
         <div class="state" role="alert">
             <p>"The address asks for what cannot be done: " {why} "."</p>
             <p><a href="/">"Open the page with its standard settings"</a></p>
         </div>
     }
+    .into_any()
 }
 
 /// `r` runs all in turn, `a` all at once, `s` or Escape stops; not while something is typed.

@@ -130,10 +130,10 @@ pub fn query_pairs(search: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 /// Pairs as a query, percent-encoded.
-pub fn encode_query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+pub fn encode_query(pairs: &[(&str, &str)]) -> String {
     let encode = |text: &str| String::from(js_sys::encode_uri_component(text));
     let parts: Vec<String> =
-        pairs.into_iter().map(|(key, value)| format!("{}={}", encode(key), encode(value))).collect();
+        pairs.iter().map(|(key, value)| format!("{}={}", encode(key), encode(value))).collect();
     parts.join("&")
 }
 

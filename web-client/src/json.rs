@@ -168,6 +168,7 @@ pub fn ledger(json: &Json) -> Read<Ledger> {
         body_bytes: json.int("body_bytes")? as u64,
         done: json.stamp_if_any("done")?,
         broken: json.text_if_any("broken"),
+        segment_bytes: json.small_if_any("segment_bytes")?,
     })
 }
 

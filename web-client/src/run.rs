@@ -53,11 +53,10 @@ pub struct Slot {
 
 /// The address of one stream: no two runs share one.
 pub fn stream_url(origin: &str, run: RunId, script: &Script) -> String {
-    let script = script.to_query().unwrap_or_default();
-    let run = run.to_string();
-    let pairs = script.iter().map(|(key, value)| (*key, value.as_str()));
-    let query = browser::encode_query(std::iter::once(("run", run.as_str())).chain(pairs));
-    format!("{origin}/stream?{query}")
+    let (run, script) = (run.to_string(), script.to_query().unwrap_or_default());
+    let mut pairs = vec![("run", run.as_str())];
+    pairs.extend(script.iter().map(|(key, value)| (*key, value.as_str())));
+    format!("{origin}/stream?{}", browser::encode_query(&pairs))
 }
 
 /// Plays one run in a lane.
@@ -83,6 +82,7 @@ pub async fn play(
         ledger,
         arrivals,
         wire,
+        proxy: None,
     })
 }
 

@@ -51,12 +51,21 @@ impl Split {
         })
     }
 
+    /// The parts that are known, by name, in order.
+    pub fn parts(&self) -> Vec<(&'static str, Span)> {
+        let parts = [
+            ("request", Some(self.request)),
+            ("path", self.path),
+            ("tap", self.tap),
+            ("browser", self.browser),
+            ("undivided", self.undivided),
+        ];
+        parts.into_iter().filter_map(|(name, part)| Some((name, part?))).collect()
+    }
+
     /// All parts together.
     pub fn total(&self) -> Span {
-        [self.path, self.tap, self.browser, self.undivided]
-            .into_iter()
-            .flatten()
-            .fold(self.request, |sum, part| sum + part)
+        self.parts().into_iter().fold(Span::ZERO, |sum, (_, part)| sum + part)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use measure::arrivals::Reader;
 use measure::results::CellResult;
-use measure::stats::RatioSpread;
+use measure::stats::{RatioSpread, Spread};
 use measure::{Span, Verdict};
+
+use crate::model::Row;
 
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
@@ -154,7 +156,7 @@ pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Op
         engine(engine_name),
         reader(first.cell.reader),
         said.join("; "),
-        fine(floor(&ran, clock_step_us).as_micros()),
+        span(floor(&ran, clock_step_us), clock_step_us),
     ))
 }
 
@@ -180,4 +182,27 @@ pub fn sentence(because: &str) -> String {
     let Some(first) = letters.next() else { return String::new() };
     let text: String = first.to_uppercase().chain(letters).collect();
     if text.ends_with('.') { text } else { format!("{text}.") }
+}
+
+/// The median of a spread, or what stands where there is none.
+pub fn spread_median(spread: Option<&Spread>, clock_step_us: i64) -> String {
+    spread.map_or(NONE.into(), |spread| span(spread.median, clock_step_us))
+}
+
+/// The greatest sample of a spread, or what stands where there is none.
+pub fn spread_max(spread: Option<&Spread>, clock_step_us: i64) -> String {
+    spread.map_or(NONE.into(), |spread| span(spread.max, clock_step_us))
+}
+
+/// How many runs stand behind a row, and why others do not.
+pub fn runs(row: &Row) -> String {
+    let (summary, excluded) = (&row.result.summary, excluded(&row.result));
+    if summary.runs + excluded == 0 {
+        return String::new();
+    }
+    let mut text = count(summary.runs, "run");
+    if excluded > 0 {
+        text.push_str(&format!(", {excluded} excluded: {}", summary.excluded_because.join("; ")));
+    }
+    text
 }

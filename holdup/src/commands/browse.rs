@@ -75,6 +75,7 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
             ledger: ledger_of(&emitter, run),
             wire: page.wire(run),
             arrivals: post.arrivals,
+            proxy: None,
         };
         if let Some(store) = &mut store {
             store.keep(&record).map_err(Problem::nothing)?;

@@ -127,8 +127,15 @@ fn measure_one(emitter: &Emitter, cell: &Cell, truth: Truth) -> Result<Row, Prob
     // Each relay stands alone here: its own truth is the control, so the cell is judged as one
     // that has no direct path beside it.
     let alone = Cell { endpoint: truth.name.clone(), ..cell.clone() };
-    let record =
-        RunRecord { cell: alone.id(), round: 0, position: 0, ledger, arrivals, wire: None };
+    let record = RunRecord {
+        cell: alone.id(),
+        round: 0,
+        position: 0,
+        ledger,
+        arrivals,
+        wire: None,
+        proxy: None,
+    };
     let endpoint = Endpoint { name: truth.name.clone(), ..Endpoint::direct() };
     let cells =
         derive_cells(&[alone], &[record], &[endpoint], &BTreeMap::new(), &Guards::default());

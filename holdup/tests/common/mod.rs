@@ -122,7 +122,10 @@ pub(crate) fn left(family: &BTreeMap<u32, u64>) -> Vec<(u32, String)> {
 }
 
 /// Waits until nothing of a family lives; what is left after the limit.
-pub(crate) fn wait_gone(family: &BTreeMap<u32, u64>, limit: std::time::Duration) -> Vec<(u32, String)> {
+pub(crate) fn wait_gone(
+    family: &BTreeMap<u32, u64>,
+    limit: std::time::Duration,
+) -> Vec<(u32, String)> {
     let end = std::time::Instant::now() + limit;
     loop {
         let left = left(family);

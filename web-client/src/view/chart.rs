@@ -1,83 +1,84 @@
 //! The slope chart of one lane: writes above, the wire between, arrivals below.
 
-use leptos::prelude::*;
+use std::fmt::Write;
 
-use crate::geometry::{self, DOT_SIZES, PAGE_Y, Paths, Picture, SENT_Y, WIDTH, WIRE_Y};
-use crate::model::{LaneModel, Model, Row};
+use leptos::prelude::*;
+use measure::Span;
+
+use crate::geometry::{self, DOT_SIZES, HEIGHT, PAGE_Y, Paths, Picture, SENT_Y, WIDTH, WIRE_Y};
+use crate::model::{LaneModel, Model};
+use crate::view::parts::text;
 
 /// Widths of the dots' strokes, by size, in CSS pixels.
-const DOT_WIDTHS: [&str; DOT_SIZES.len()] = ["4", "6", "9", "12", "15"];
+const DOT_WIDTHS: [u32; DOT_SIZES.len()] = [4, 6, 9, 12, 15];
 
 /// The chart; drawn anew when the lane has something new, at most once a frame.
-#[component]
-pub(crate) fn Chart(model: Model, own: LaneModel, row: Memo<Option<Row>>) -> impl IntoView {
-    let picture = move || -> Picture {
-        own.tick.track();
-        let cell = row.with(|row| row.as_ref().map(|row| row.result.id.clone()));
+pub(crate) fn chart(model: Model, own: LaneModel, name: String) -> AnyView {
+    let picture = move || {
+        own.track();
+        let cell = model.see(|state| state.row(&name).map(|row| row.result.id.clone()));
         own.picture(cell.as_deref().unwrap_or_default())
     };
-    let drawn = move || {
-        let picture = picture();
-        let paths = Paths::of(&picture, model.domain.get());
-        (picture.provisional, picture.wire.is_empty(), paths)
-    };
+    let picture = StoredValue::new(picture);
+    let drawn = text(move || {
+        let domain = model.see(|state| state.domain);
+        markup(&picture.with_value(|picture| picture()), domain)
+    });
     // Words are made once a run is over: a screen reader is not told of every frame.
-    let words = move || if picture().provisional { String::new() } else { picture().described() };
+    let words = text(move || {
+        let picture = picture.with_value(|picture| picture());
+        if picture.provisional { String::new() } else { picture.described() }
+    });
+    let wire = text(move || {
+        let picture = picture.with_value(|picture| picture());
+        if picture.wire.is_empty() { String::new() } else { "wire".into() }
+    });
     view! {
         <div class="chart">
             <span class="axis sent" aria-hidden="true">"sent"</span>
-            <span class="axis wire" aria-hidden="true">"wire"</span>
+            <span class="axis wire" aria-hidden="true">{wire}</span>
             <span class="axis page" aria-hidden="true">"page"</span>
-            <div class="plot" role="img" aria-label=words>
-                {move || {
-                    let (provisional, no_wire, paths) = drawn();
-                    let labels = paths
-                        .labels
-                        .iter()
-                        .map(|label| {
-                            view! {
-                                <span class="count" style:left=format!("{:.2}%", label.share * 100.0)>
-                                    {label.count}
-                                </span>
-                            }
-                        })
-                        .collect_view();
-                    view! {
-                        <svg
-                            viewBox="0 0 1000 100"
-                            preserveAspectRatio="none"
-                            class:provisional=provisional
-                        >
-                            <path class="grid" d=grid(model) />
-                            <path class="axes" d=axes(!no_wire) />
-                            <path class="path-lines" d=paths.path_lines />
-                            <path class="page-lines" d=paths.page_lines />
-                            <path class="ticks" d=paths.ticks />
-                            {dots("wire-dots", paths.wire_dots)}
-                            {dots("page-dots", paths.page_dots)}
-                        </svg>
-                        {labels}
-                    }
-                }}
-            </div>
+            // Numbers only: nothing that came over the network is among it.
+            <div class="plot" role="img" aria-label=words inner_html=drawn></div>
         </div>
     }
+    .into_any()
 }
 
-fn dots(class: &'static str, sizes: [String; DOT_SIZES.len()]) -> impl IntoView {
-    sizes
-        .into_iter()
-        .zip(DOT_WIDTHS)
-        .filter(|(path, _)| !path.is_empty())
-        .map(|(path, width)| view! { <path class=class d=path stroke-width=width /> })
-        .collect_view()
+/// The chart as SVG, with the counts beside it since its box is stretched.
+fn markup(picture: &Picture, domain: Span) -> String {
+    let paths = Paths::of(picture, domain);
+    let class = if picture.provisional { "provisional" } else { "measured" };
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" class=\"{class}\">"
+    );
+    let mut path = |class: &str, d: &str, style: &str| {
+        if !d.is_empty() {
+            // Writing into a string cannot fail.
+            let _ = write!(svg, "<path class=\"{class}\" d=\"{d}\"{style}/>");
+        }
+    };
+    path("grid", &grid(domain), "");
+    path("axes", &axes(!picture.wire.is_empty()), "");
+    path("path-lines", &paths.path_lines, "");
+    path("page-lines", &paths.page_lines, "");
+    path("ticks", &paths.ticks, "");
+    for (class, sizes) in [("wire-dots", &paths.wire_dots), ("page-dots", &paths.page_dots)] {
+        for (dots, width) in sizes.iter().zip(DOT_WIDTHS) {
+            path(class, dots, &format!(" stroke-width=\"{width}\""));
+        }
+    }
+    svg.push_str("</svg>");
+    for label in &paths.labels {
+        let (left, count) = (label.share * 100.0, label.count);
+        let _ = write!(svg, "<span class=\"count\" style=\"left:{left:.2}%\">{count}</span>");
+    }
+    svg
 }
 
-fn grid(model: Model) -> String {
-    geometry::ruler(model.domain.get())
-        .into_iter()
-        .map(|(_, share)| format!("M{:.1} 0V100", share * WIDTH))
-        .collect()
+fn grid(domain: Span) -> String {
+    let marks = geometry::ruler(domain).into_iter();
+    marks.map(|(_, share)| format!("M{:.1} 0V{HEIGHT}", share * WIDTH)).collect()
 }
 
 fn axes(wire: bool) -> String {

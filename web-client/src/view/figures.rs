@@ -1,136 +1,104 @@
 //! The figures of one lane: the time to the first token, its split, and what else one asks for.
 
 use leptos::prelude::*;
-use measure::Span;
 use measure::stats::Spread;
+use measure::summary::Summary;
 
 use crate::model::{Model, Row};
 use crate::split::Split;
+use crate::view::parts::text;
 use crate::words;
 
+/// Which of a row's spreads.
+type Pick = fn(&Summary) -> Option<&Spread>;
+
 /// The right-hand column.
-#[component]
-pub(crate) fn Figures(model: Model, row: Memo<Option<Row>>, longest: Memo<Span>) -> impl IntoView {
+pub(crate) fn figures(model: Model, name: String) -> AnyView {
     let step = model.clock_step_us();
-    let summary = move |with: fn(&measure::summary::Summary) -> Option<&Spread>| {
-        row.with(|row| {
-            row.as_ref().and_then(|row| with(&row.result.summary).cloned())
+    let name = StoredValue::new(name);
+    // One way to a figure: the lane's row, and what is to be said of it.
+    let of_row = move |say: Box<dyn Fn(&Row) -> String + Send + Sync>, none: &'static str| {
+        text(move || {
+            name.with_value(|name| model.see(|state| state.row(name).map_or(none.into(), &say)))
         })
     };
-    let median = move |with| {
-        summary(with).map_or(words::NONE.into(), |spread| words::span(spread.median, step))
+    let median = move |pick: Pick| {
+        let say = move |row: &Row| words::spread_median(pick(&row.result.summary), step);
+        of_row(Box::new(say), words::NONE)
     };
-    let max = move |with| {
-        summary(with).map_or(words::NONE.into(), |spread| words::span(spread.max, step))
+    let longest = move |row: &Row| words::spread_max(row.result.summary.gap_us.as_ref(), step);
+    let ttft = move |row: &Row| {
+        let ttft = row.result.summary.ttft_us.as_ref();
+        ttft.map_or(words::NONE.into(), |spread| words::millis(spread.median, step))
     };
-    let ttft = move || {
-        summary(|s| s.ttft_us.as_ref())
-            .map_or(words::NONE.into(), |spread| words::millis(spread.median, step))
-    };
-    let ratio = move |wire: bool| {
-        row.with(|row| {
-            let summary = row.as_ref().map(|row| &row.result.summary);
-            words::ratio(summary.and_then(|summary| {
-                if wire {
-                    summary.wire_frames_per_read.as_ref()
-                } else {
-                    summary.frames_per_read.as_ref()
-                }
-            }))
+    let unit = |row: &Row| if row.result.summary.ttft_us.is_some() { "ms".into() } else { String::new() };
+    let on_wire = |row: &Row| words::ratio(row.result.summary.wire_frames_per_read.as_ref());
+    let in_page = |row: &Row| words::ratio(row.result.summary.frames_per_read.as_ref());
+    let list = vec![
+        figure("gap, median", median(|s| s.gap_us.as_ref())),
+        figure("longest", of_row(Box::new(longest), words::NONE)),
+        figure("frames / read, wire", of_row(Box::new(on_wire), words::NONE)),
+        figure("/ delivery, page", of_row(Box::new(in_page), words::NONE)),
+        figure("held by the path", median(|s| s.path_hold_us.as_ref())),
+        figure("browser or page", median(|s| s.browser_hold_us.as_ref())),
+    ];
+    let bar = text(move || {
+        name.with_value(|name| {
+            model.see(|state| {
+                let split = state.row(name).and_then(|row| row.split);
+                split.map_or(String::new(), |split| bar(&split, state.longest().as_micros()))
+            })
         })
-    };
+    });
+    let bar_in_words =
+        of_row(Box::new(move |row| row.split.map_or(String::new(), |split| in_words(&split, step))), "");
     view! {
         <div class="figures">
             <div class="first">
                 <p class="ttft">
-                    <span class="value">{ttft}</span>
-                    <span class="unit">"ms"</span>
+                    <span class="value">{of_row(Box::new(ttft), words::NONE)}</span>
+                    <span class="unit">{of_row(Box::new(unit), "")}</span>
                 </p>
                 <p class="what">"to the first token"</p>
-                <Bar split=Signal::derive(move || row.with(|row| row.as_ref()?.split)) longest step />
+                // Numbers only.
+                <div class="split" role="img" aria-label=bar_in_words title=bar_in_words inner_html=bar></div>
             </div>
-            <dl>
-                <Figure what="gap, median" value=move || median(|s| s.gap_us.as_ref()) />
-                <Figure what="gap, longest" value=move || max(|s| s.gap_us.as_ref()) />
-                <Figure what="frames per read, wire" value=move || ratio(true) />
-                <Figure what="per delivery, page" value=move || ratio(false) />
-                <Figure what="path hold" value=move || median(|s| s.path_hold_us.as_ref()) />
-                <Figure what="browser or page" value=move || median(|s| s.browser_hold_us.as_ref()) />
-            </dl>
-            <p class="runs">{move || runs(row.get().as_ref())}</p>
+            <dl>{list}</dl>
+            <p class="runs" title=of_row(Box::new(words::runs), "")>{of_row(Box::new(words::runs), "")}</p>
         </div>
     }
+    .into_any()
 }
 
-#[component]
-fn Figure(
-    what: &'static str,
-    value: impl Fn() -> String + Send + Sync + 'static,
-) -> impl IntoView {
+fn figure(what: &'static str, value: Signal<String>) -> AnyView {
     view! {
         <div>
             <dt>{what}</dt>
             <dd>{value}</dd>
         </div>
     }
+    .into_any()
 }
 
-/// The split of the time to the first token, all lanes to one scale.
-#[component]
-fn Bar(split: Signal<Option<Split>>, longest: Memo<Span>, step: i64) -> impl IntoView {
-    let parts = move || {
-        let Some(split) = split.get() else { return Vec::new() };
-        [
-            ("request", Some(split.request)),
-            ("path", split.path),
-            ("tap", split.tap),
-            ("browser", split.browser),
-            ("undivided", split.undivided),
-        ]
-        .into_iter()
-        .filter_map(|(class, part)| Some((class, part?)))
-        .collect()
+/// The split as segments, to the scale of the longest lane.
+fn bar(split: &Split, longest_us: i64) -> String {
+    let whole = longest_us.max(1) as f64;
+    let segment = |(part, span): (&str, measure::Span)| {
+        // A bar has no length below nothing; the sign stands in the words.
+        let share = (span.as_micros() as f64 / whole * 100.0).max(0.0);
+        format!("<span class=\"{part}\" style=\"width:{share:.2}%\"></span>")
     };
-    let segments = move || {
-        let whole = longest.get().as_micros().max(1) as f64;
-        parts()
-            .into_iter()
-            .map(|(class, part)| {
-                // A bar has no length below nothing; the sign stands in the figures.
-                let share = (part.as_micros() as f64 / whole * 100.0).max(0.0);
-                view! { <span class=class style:width=format!("{share:.2}%")></span> }
-            })
-            .collect_view()
-    };
-    let in_words = move || {
-        let name = |class| match class {
+    split.parts().into_iter().map(segment).collect()
+}
+
+fn in_words(split: &Split, step: i64) -> String {
+    let said = split.parts().into_iter().map(|(part, span)| {
+        let name = match part {
             "browser" => "browser or page",
             "undivided" => "path, browser or page",
             other => other,
         };
-        let said: Vec<String> = parts()
-            .into_iter()
-            .map(|(class, part)| format!("{} {}", name(class), words::span(part, step)))
-            .collect();
-        said.join(", ")
-    };
-    view! {
-        <div class="split" role="img" aria-label=in_words title=in_words>
-            {segments}
-        </div>
-    }
-}
-
-fn runs(row: Option<&Row>) -> String {
-    let Some(row) = row else { return String::new() };
-    let excluded = words::excluded(&row.result);
-    let summary = &row.result.summary;
-    if summary.runs + excluded == 0 {
-        return String::new();
-    }
-    let mut text = words::count(summary.runs, "run");
-    if excluded > 0 {
-        text.push_str(&format!(", {excluded} excluded: {}", summary.excluded_because.join("; ")));
-    }
-    text
+        format!("{name} {}", words::span(span, step))
+    });
+    said.collect::<Vec<_>>().join(", ")
 }

@@ -1,67 +1,71 @@
 //! The lanes under one ruler: the same time scale for all.
 
 use leptos::prelude::*;
+use measure::cell::DIRECT;
 use measure::page::Lane;
 
 use crate::geometry;
-use crate::model::{Model, Sight};
-use crate::view::lane::LaneView;
+use crate::model::{Model, Row, Sight, State};
+use crate::view::lane::lane_view;
+use crate::view::parts::{choice, part, switch, text};
 use crate::words;
 
 /// All lanes, or what is said when there are none.
 #[component]
 pub(crate) fn Lanes(model: Model) -> impl IntoView {
-    let lanes = move || -> Vec<Lane> {
-        let wanted = model.settings.with(|settings| settings.endpoints.clone());
-        model.lanes.with(|lanes| {
-            let all = lanes.as_ref().map(|lanes| lanes.lanes.as_slice()).unwrap_or_default();
-            let shown = |lane: &&Lane| {
-                let name = &lane.endpoint.name;
-                wanted.is_empty() || name == measure::cell::DIRECT || wanted.contains(name)
-            };
-            all.iter().filter(shown).cloned().collect()
-        })
-    };
-    // The bars of all lanes share a scale: the longest time to a first token.
-    let longest = Memo::new(move |_| {
-        model.rows.with(|rows| {
-            rows.iter().filter_map(|row| Some(row.split?.total())).max().unwrap_or_default()
-        })
-    });
+    // Lanes are made anew only when others are wanted, not at every change of the state.
+    let wanted = Memo::new(move |_| model.see(wanted));
     view! {
         <section class="lanes" aria-label="Lanes">
             <Scale model />
-            <For each=lanes key=|lane| (lane.endpoint.name.clone(), lane.origin.clone()) let:lane>
-                <LaneView model lane longest />
-            </For>
+            {part(move || {
+                let lanes = wanted.get();
+                if lanes.is_empty() {
+                    return view! {
+                        <p class="state">"The emitter offers no lane: start it with holdup demo."</p>
+                    }
+                    .into_any();
+                }
+                lanes.into_iter().map(|lane| lane_view(model, &lane)).collect::<Vec<_>>().into_any()
+            })}
         </section>
-        <Show when=move || lanes().is_empty()>
-            <p class="state">"The emitter offers no lane: start it with holdup demo."</p>
-        </Show>
     }
+}
+
+fn wanted(state: &State) -> Vec<Lane> {
+    let names = &state.settings.endpoints;
+    let all = state.lanes.as_ref().map(|lanes| lanes.lanes.as_slice()).unwrap_or_default();
+    all.iter()
+        .filter(|lane| {
+            let name = &lane.endpoint.name;
+            names.is_empty() || name == DIRECT || names.contains(name)
+        })
+        .cloned()
+        .collect()
 }
 
 /// The ruler, and above the outer columns what they show.
 #[component]
 fn Scale(model: Model) -> impl IntoView {
-    let marks = move || {
-        geometry::ruler(model.domain.get())
-            .into_iter()
+    let marks = text(move || {
+        let marks = geometry::ruler(model.see(|state| state.domain)).into_iter();
+        marks
             .map(|(at, share)| {
-                let text = format!("{:.0}", at.as_millis_f64());
-                view! { <span style:left=format!("{:.2}%", share * 100.0)>{text}</span> }
+                let (left, ms) = (share * 100.0, at.as_micros() / 1_000);
+                format!("<span style=\"left:{left:.2}%\">{ms}</span>")
             })
-            .collect_view()
-    };
+            .collect()
+    });
     view! {
         <div class="scale">
             <div class="choices">
-                <Sights model />
-                <Readers model />
+                {part(move || sights(model))}
+                {part(move || readers(model))}
             </div>
             <div class="ruler" aria-hidden="true">
                 <span class="unit">"ms"</span>
-                <div class="marks">{marks}</div>
+                // Numbers only.
+                <div class="marks" inner_html=marks></div>
             </div>
             <ul class="legend" aria-label="Parts of the time to the first token">
                 <li class="request">"request"</li>
@@ -73,75 +77,42 @@ fn Scale(model: Model) -> impl IntoView {
 }
 
 /// One at a time or all at once, where there are rows of both.
-#[component]
-fn Sights(model: Model) -> impl IntoView {
-    let both = move || {
-        model.rows.with(|rows| {
-            let at_once = rows.iter().filter(|row| row.result.cell.concurrency > 1).count();
-            at_once > 0 && at_once < rows.len()
-        })
-    };
-    let choice = move |sight: Sight, text: &'static str| {
-        view! {
-            <button
-                type="button"
-                aria-pressed=move || (model.sight.get() == sight).to_string()
-                on:click=move |_| model.sight.set(sight)
-            >
-                {text}
-            </button>
-        }
-    };
-    view! {
-        <Show
-            when=both
-            fallback=move || {
-                let text = move || match model.sight.get() {
-                    Sight::InTurn => "one stream at a time",
-                    Sight::AtOnce => "all lanes at once: shown, not pooled",
-                };
-                view! { <span class="quiet">{text}</span> }
-            }
-        >
-            <div class="switch" role="group" aria-label="Which runs are shown">
-                {choice(Sight::InTurn, "one at a time")}
-                {choice(Sight::AtOnce, "all at once")}
-            </div>
-        </Show>
+fn sights(model: Model) -> AnyView {
+    let (both, sight) = model.see(|state| {
+        let has = |sight| state.rows.iter().any(|row: &Row| row.sight() == sight && row.has_run());
+        (has(Sight::InTurn) && has(Sight::AtOnce), state.sight)
+    });
+    if !both {
+        let text = match sight {
+            Sight::InTurn => "one stream at a time",
+            Sight::AtOnce => "all lanes at once: shown, not pooled",
+        };
+        return quiet(text.into());
     }
+    let one = move |own: Sight, text: &'static str| {
+        let down = move || model.see(|state| state.sight == own);
+        choice(text, down, move || model.change(|state| state.sight = own))
+    };
+    let choices = vec![one(Sight::InTurn, "one at a time"), one(Sight::AtOnce, "all at once")];
+    switch("Which runs are shown", choices)
 }
 
 /// Whose figures are shown, where two readers take turns.
-#[component]
-fn Readers(model: Model) -> impl IntoView {
-    view! {
-        <Show
-            when=move || model.settings.with(|settings| settings.readers.len() > 1)
-            fallback=move || {
-                let text = move || format!("by {}", words::reader(model.reader.get()));
-                view! { <span class="quiet">{text}</span> }
-            }
-        >
-            <div class="switch" role="group" aria-label="Reader">
-                {move || {
-                    model
-                        .settings
-                        .with(|settings| settings.readers.clone())
-                        .into_iter()
-                        .map(|reader| {
-                            view! {
-                                <button
-                                    type="button"
-                                    aria-pressed=move || (model.reader.get() == reader).to_string()
-                                    on:click=move |_| model.reader.set(reader)
-                                >
-                                    {words::reader(reader)}
-                                </button>
-                            }
-                        })
-                        .collect_view()
-                }}
-            </div>
-        </Show>
+fn readers(model: Model) -> AnyView {
+    let (readers, now) = model.see(|state| (state.settings.readers.clone(), state.reader));
+    if readers.len() < 2 {
+        return quiet(format!("by {}", words::reader(now)));
     }
+    let choices = readers
+        .into_iter()
+        .map(|own| {
+            let down = move || model.see(|state| state.reader == own);
+            choice(words::reader(own), down, move || model.change(|state| state.reader = own))
+        })
+        .collect();
+    switch("Reader", choices)
+}
+
+fn quiet(text: String) -> AnyView {
+    view! { <span class="quiet">{text}</span> }.into_any()
 }
