@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use emitter::Emitter;
 use measure::cell::DIRECT;
 use measure::page::{Lane, Lanes};
+use measure::plan::Plan;
 use measure::results::Endpoint;
 use proxies::{Proxies, Running, Source, StartOptions};
 
@@ -27,24 +28,17 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// The names asked for, checked: all there are when none is named, `direct` first.
-    pub(crate) fn names(proxies: &Proxies, asked: &[String]) -> Result<Vec<String>, Problem> {
+    /// Checks that every named endpoint exists.
+    pub(crate) fn check(proxies: &Proxies, names: &[String]) -> Result<(), Problem> {
         let known: Vec<String> =
             proxies.registry().endpoints().map(|endpoint| endpoint.name.to_string()).collect();
-        let mut names = vec![DIRECT.to_string()];
-        for name in if asked.is_empty() { &known } else { asked } {
-            let name = name.trim();
-            if name != DIRECT && !known.iter().any(|known| known == name) {
-                return Err(Problem::usage(format!(
-                    "no endpoint is called {name:?}: there are direct, {}",
-                    known.join(", ")
-                )));
-            }
-            if !names.iter().any(|other| other == name) {
-                names.push(name.to_string());
-            }
+        match names.iter().find(|name| *name != DIRECT && !known.contains(name)) {
+            Some(name) => Err(Problem::usage(format!(
+                "no endpoint is called {name:?}: there are direct, {}",
+                known.join(", ")
+            ))),
+            None => Ok(()),
         }
-        Ok(names)
     }
 
     /// The proxies of the command line's choice.
@@ -123,6 +117,13 @@ impl Rig {
     /// What the taps note.
     pub(crate) fn records(&self) -> Vec<Records> {
         self.taps.values().map(|tap| tap.records().clone()).collect()
+    }
+
+    /// The part of a plan that can be played: what failed to start is left to its row.
+    pub(crate) fn playable(&self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        plan.cells.retain(|cell| self.address(&cell.endpoint).is_some());
+        plan
     }
 
     /// Where a reader reaches an endpoint; `None` when it failed.

@@ -65,6 +65,10 @@ impl Executor for Native<'_> {
         ask.headers = cell.request.headers;
         ask.accept_encoding.clone_from(&cell.request.accept_encoding);
         ask.options.segment = cell.link.mss;
+        ask.slow = cell.request.slow.map(|slow| {
+            let pause = u64::try_from(slow.pause_us.as_micros()).unwrap_or_default();
+            (slow.read_bytes as usize, Duration::from_micros(pause))
+        });
         ask.target.origin = format!("http://{}", self.emitter.address());
         let arrivals = recv_client::read(&ask, run);
         let ledger = ledger_of(self.emitter, run);

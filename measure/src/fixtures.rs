@@ -12,9 +12,10 @@ pub(crate) const START: i64 = 1_000_000;
 
 /// A ledger that kept to its script, each write taking 20 µs.
 pub(crate) fn ledger(script: &Script) -> Ledger {
+    let writes = script.write_of_frames();
     let entries: Vec<Entry> = (0..script.frame_count())
         .map(|seq| {
-            let due = Stamp(START) + script.due(seq as usize).unwrap();
+            let due = Stamp(START) + script.due(writes[seq as usize]).unwrap();
             Entry { seq, due, before: due, after: due + Span(20), write: seq + 1 }
         })
         .collect();

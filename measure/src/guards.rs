@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
+use crate::cell::Cell;
 use crate::ledger::Ledger;
 use crate::measurement::{Measurement, Outcome};
 use crate::script::Script;
@@ -101,7 +102,16 @@ impl Guards {
 
     /// Whether a run may be looked at, by itself. A run that never reached the emitter has no
     /// ledger: that is an outcome (it failed), not an exclusion.
-    pub fn check(&self, ledger: Option<&Ledger>, arrivals: &Arrivals) -> Option<Exclusion> {
+    ///
+    /// A reader that is slow on purpose pushes back on the emitter, and frames that are all due
+    /// at once cannot be on time: lateness and lag say nothing there and are not held against
+    /// the run; a second request still is.
+    pub fn check(
+        &self,
+        cell: &Cell,
+        ledger: Option<&Ledger>,
+        arrivals: &Arrivals,
+    ) -> Option<Exclusion> {
         if let Some(page) = &arrivals.page
             && page.hidden
         {
@@ -121,6 +131,10 @@ impl Guards {
                 "requested {} times: something on the way tried again",
                 ledger.attempts
             )));
+        }
+        let unpaced = ledger.script.shortest_interval() == Some(Span::ZERO);
+        if cell.request.slow.is_some() || unpaced {
+            return None;
         }
         let tolerance = self.lateness_for(&ledger.script);
         if let Some(late) = ledger.max_lateness().filter(|late| *late > tolerance) {
@@ -160,14 +174,23 @@ impl Guards {
     }
 
     /// Whether a run of the direct path is clean enough for its round to count.
+    ///
+    /// # Errors
+    /// Why it is not, with the figures.
     pub fn direct_is_clean(&self, measurement: &Measurement) -> Result<(), String> {
         match &measurement.outcome {
             Outcome::Complete => {}
             other => return Err(format!("the direct path did not complete: {other:?}")),
         }
+        if measurement.pace.is_none() {
+            return Ok(());
+        }
         // Where the script writes frames together, the direct path may deliver them together.
+        let mut writes = measurement.written.clone();
+        writes.dedup();
+        let per_write = measurement.written.len() as f64 / writes.len().max(1) as f64;
         let per_read = measurement.frames_per_read().unwrap_or_default();
-        if per_read > self.direct_frames_per_read {
+        if per_read > self.direct_frames_per_read * per_write.max(1.0) {
             return Err(format!(
                 "the direct path gave {per_read:.2} frames per read, tolerance {:.2}",
                 self.direct_frames_per_read

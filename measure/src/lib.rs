@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod measurement;
 pub mod page;
 pub mod plan;
+pub mod published;
 pub mod results;
 pub mod script;
 pub mod sse;

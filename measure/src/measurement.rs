@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, End};
+use crate::cell::Cell;
 use crate::ledger::Ledger;
 use crate::units::{Span, Stamp};
 
@@ -86,6 +87,11 @@ pub struct Measurement {
     pub bursts: Vec<Burst>,
     /// When the emitter wrote the last frame; absent without a ledger.
     pub last_written: Option<Stamp>,
+    /// The script's shortest interval, where both sides keep to it; absent for a reader that is
+    /// slow on purpose and for frames that are all due at once.
+    pub pace: Option<Span>,
+    /// When each frame was written, in order; empty without a ledger.
+    pub written: Vec<Stamp>,
     /// The segment's payload on the reader's connection.
     pub segment_bytes: Option<u32>,
 }
@@ -148,8 +154,19 @@ impl Measurement {
             holds,
             bursts,
             last_written: ledger.and_then(|ledger| ledger.entries.last()).map(|entry| entry.after),
+            pace: ledger
+                .and_then(|ledger| ledger.script.shortest_interval())
+                .filter(|interval| *interval > Span::ZERO),
+            written: ledger
+                .map_or(Vec::new(), |ledger| ledger.entries.iter().map(|e| e.after).collect()),
             segment_bytes: arrivals.segment_bytes,
         }
+    }
+
+    /// The same, of a cell whose reader is slow on purpose: its pace is nobody's hold.
+    #[must_use]
+    pub fn of_cell(self, cell: &Cell) -> Measurement {
+        Measurement { pace: self.pace.filter(|_| cell.request.slow.is_none()), ..self }
     }
 
     /// Frames received by deliveries that completed at least one; absent without a frame.

@@ -316,7 +316,10 @@ mod tests {
         for (query, message) in [
             (("runs", "0"), "runs is \"0\": it must be a number from 1 to 1000"),
             (("readers", "xhr"), "no reader is called \"xhr\": known are eventsource, fetch"),
-            (("preset", "x"), "no preset is called \"x\": known are headline"),
+            (
+                ("preset", "x"),
+                "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, published",
+            ),
             (("colour", "red"), "no setting is called \"colour\""),
             (("frames", "0"), "frames is 0: it must be from 1 to 99999"),
         ] {

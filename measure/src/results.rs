@@ -195,15 +195,17 @@ impl Document {
 
     /// Share of all runs that were excluded, and share of cells left undecided.
     pub fn noise(&self) -> (f64, f64) {
-        let excluded: u32 = self.cells.iter().flat_map(|c| c.summary.excluded.values()).sum();
-        let runs: u32 = excluded + self.cells.iter().map(|cell| cell.summary.runs).sum::<u32>();
-        let undecided = self
-            .cells
-            .iter()
+        // A cell that two presets name stands in two rows and is counted once.
+        let cells: BTreeMap<&str, &CellResult> =
+            self.cells.iter().map(|cell| (cell.id.as_str(), cell)).collect();
+        let excluded: u32 = cells.values().flat_map(|c| c.summary.excluded.values()).sum();
+        let runs: u32 = excluded + cells.values().map(|cell| cell.summary.runs).sum::<u32>();
+        let undecided = cells
+            .values()
             .filter(|cell| matches!(cell.summary.verdict.name, Verdict::CannotTell | Verdict::Void))
             .count();
         let share = |part: f64, whole: usize| if whole == 0 { 0.0 } else { part / whole as f64 };
-        (share(f64::from(excluded), runs as usize), share(undecided as f64, self.cells.len()))
+        (share(f64::from(excluded), runs as usize), share(undecided as f64, cells.len()))
     }
 }
 
@@ -222,7 +224,7 @@ pub fn derive_cells(
         let key = cell.control_key();
         runs.iter()
             .filter(|run| run.cell == id)
-            .map(|run| judge(run, unclean.get(&(key.clone(), run.round)), guards))
+            .map(|run| judge(cell, run, unclean.get(&(key.clone(), run.round)), guards))
             .collect()
     };
     cells
@@ -259,7 +261,7 @@ fn unclean_rounds(
         let id = cell.id();
         let mut accepted: BTreeMap<u32, bool> = BTreeMap::new();
         for run in runs.iter().filter(|run| run.cell == id) {
-            let judged = judge(run, None, guards);
+            let judged = judge(cell, run, None, guards);
             let clean = judged.exclusion.is_none();
             *accepted.entry(run.round).or_default() |= clean;
             if clean && let Err(why) = guards.direct_is_clean(judged.path()) {
@@ -275,13 +277,13 @@ fn unclean_rounds(
     unclean
 }
 
-fn judge(run: &RunRecord, unclean: Option<&String>, guards: &Guards) -> JudgedRun {
+fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards) -> JudgedRun {
     let ledger = run.ledger.as_ref();
-    let measurement = Measurement::join(ledger, &run.arrivals);
-    let wire = run.wire.as_ref().map(|wire| Measurement::join(ledger, wire));
+    let measurement = Measurement::join(ledger, &run.arrivals).of_cell(cell);
+    let wire = run.wire.as_ref().map(|wire| Measurement::join(ledger, wire).of_cell(cell));
     let exclusion = guards
-        .check(ledger, &run.arrivals)
-        .or_else(|| guards.check(ledger, run.wire.as_ref()?))
+        .check(cell, ledger, &run.arrivals)
+        .or_else(|| guards.check(cell, ledger, run.wire.as_ref()?))
         .or_else(|| unclean.map(|why| Exclusion::Direct(why.clone())));
     JudgedRun {
         browser_holds: run.wire.as_ref().map_or(Vec::new(), |wire| browser_holds(wire, run)),
@@ -289,6 +291,7 @@ fn judge(run: &RunRecord, unclean: Option<&String>, guards: &Guards) -> JudgedRu
             wire.deliveries.iter().filter_map(|d| Some(d.forwarded? - d.kernel?)).collect()
         }),
         clock_uncertainty: run.arrivals.clock.map(|clock| clock.uncertainty()),
+        temp_file_bytes: run.proxy.as_ref().and_then(|proxy| proxy.temp_file_bytes),
         measurement,
         wire,
         exclusion,

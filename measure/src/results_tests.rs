@@ -183,7 +183,7 @@ fn stamps_of_browser_and_tap_are_joined_by_sequence() {
     }
     let mut run = record(&plan.cells[0], 0, page, truth);
     run.wire = Some(wire);
-    let judged = judge(&run, None, &Guards::default());
+    let judged = judge(&plan.cells[0], &run, None, &Guards::default());
     assert_eq!(judged.browser_holds, vec![Span(500); 41]);
     assert_eq!(judged.tap_costs, vec![Span(30); 41]);
 }

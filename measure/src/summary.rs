@@ -81,6 +81,9 @@ pub struct Summary {
     /// Tap's kernel stamp to its own write: shown so that it is never billed to the proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tap_cost_us: Option<Spread>,
+    /// Largest temporary file that the proxy held open in any run, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temp_file_bytes: Option<u64>,
     /// How far the browser's clock may be off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_uncertainty_us: Option<Span>,
@@ -101,6 +104,8 @@ pub struct JudgedRun {
     pub tap_costs: Vec<Span>,
     /// How far the reader's clock may be off.
     pub clock_uncertainty: Option<Span>,
+    /// Largest temporary file that the proxy held open.
+    pub temp_file_bytes: Option<u64>,
     /// Why it does not count.
     pub exclusion: Option<Exclusion>,
 }
@@ -201,6 +206,7 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         page_us: None,
         paint_us: None,
         tap_cost_us: Spread::of(complete().flat_map(|run| run.tap_costs.iter().copied())),
+        temp_file_bytes: complete().filter_map(|run| run.temp_file_bytes).max(),
         clock_uncertainty_us: complete().filter_map(|run| run.clock_uncertainty).max(),
         verdict,
     }

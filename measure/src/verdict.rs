@@ -18,6 +18,12 @@ pub enum Verdict {
     Held,
     /// Bursts with the period of the kernel's cork timer, or of one segment's worth of bytes.
     Corked,
+    /// Deliveries of a buffer's size, whatever the period.
+    BufferBursts,
+    /// Frame k arrives when frame k + 1 is written.
+    OneBehind,
+    /// The origin wrote frames together, and the path passed them on as they were.
+    BatchedAtOrigin,
     /// The stream ended before its terminal event.
     Truncated,
     /// It ended well without a token.
@@ -37,6 +43,9 @@ impl Verdict {
             Verdict::Live => "live",
             Verdict::Held => "held",
             Verdict::Corked => "corked",
+            Verdict::BufferBursts => "buffer-bursts",
+            Verdict::OneBehind => "one-behind",
+            Verdict::BatchedAtOrigin => "batched-at-origin",
             Verdict::Truncated => "truncated",
             Verdict::NoToken => "no-token",
             Verdict::Failed => "failed",
@@ -77,6 +86,13 @@ pub struct Thresholds {
     pub cork_max: Span,
     /// Least hold of a burst's last frame if a timer, and not that frame's own write, released it.
     pub timer_last_hold: Span,
+    /// Hold of a burst's last frame up to which that frame's own write released the burst.
+    pub released_hold: Span,
+    /// How far two bursts' sizes may lie apart, as a share of the middle one, for both to be the
+    /// same buffer's.
+    pub buffer_spread: f64,
+    /// Frames per write from which the origin itself batches.
+    pub origin_frames_per_write: f64,
     /// Share of the waiting bursts that must fit a pattern for the pattern to be named.
     pub pattern_share: f64,
     /// Share of a cell's runs that must agree.
@@ -103,6 +119,13 @@ impl Thresholds {
             // A burst released by its own last frame shows that frame's plain transit time
             // (0.1–0.5 ms measured); a timer fires between frames.
             timer_last_hold: Span::micros(1_000),
+            // The tolerance for live: what releases it is the write, not a wait.
+            released_hold: Span::millis(20),
+            // A buffer's bursts differ by less than a frame; frames of a quarter of the buffer
+            // are the largest that still make bursts of several.
+            buffer_spread: 0.25,
+            // Half as many writes as frames: not a merge now and then.
+            origin_frames_per_write: 2.0,
             pattern_share: 0.6,
             agreement: 0.66,
         }
@@ -126,6 +149,9 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
             "there is no ledger of this stream to hold its arrivals against",
         );
     };
+    if measurement.pace.is_none() {
+        return of_first_frame(measurement, thresholds);
+    }
     let mut holds: Vec<Span> = measurement.holds.iter().map(|hold| hold.after).collect();
     holds.sort_unstable();
     let middle = nearest_rank(&holds, 0.5).unwrap_or_default();
@@ -136,7 +162,22 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
             format!("{per_read:.2} frames per read, held {middle} on the path (90% within {high})"),
         );
     }
-    held(measurement, thresholds).or_else(|| corked(measurement, thresholds)).unwrap_or_else(|| {
+    let corked = corked(measurement, thresholds);
+    let one_behind = one_behind(measurement, thresholds);
+    if corked.is_some() && one_behind.is_some() {
+        return Finding::new(
+            Verdict::CannotTell,
+            format!(
+                "a wait of {middle} is both the kernel's 200 ms timer and the time to the next frame: play it at another interval"
+            ),
+        );
+    }
+    let known = batched_at_origin(measurement, high, thresholds)
+        .or_else(|| held(measurement, thresholds))
+        .or(corked)
+        .or(one_behind)
+        .or_else(|| buffer_bursts(measurement, thresholds));
+    known.unwrap_or_else(|| {
         Finding::new(
             Verdict::CannotTell,
             format!(
@@ -144,6 +185,115 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
             ),
         )
     })
+}
+
+/// A reader that is slow on purpose, or frames that were all due at once: only the first frame
+/// can tell whether somebody waited for more.
+fn of_first_frame(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
+    let Some(first) = measurement.holds.first() else {
+        return Finding::new(Verdict::CannotTell, "no frame can be held against the ledger");
+    };
+    if first.after <= thresholds.live_hold {
+        return Finding::new(
+            Verdict::Live,
+            format!(
+                "the first frame came {} after its write; the rest follows the reader's own pace",
+                first.after
+            ),
+        );
+    }
+    Finding::new(
+        Verdict::BufferBursts,
+        format!(
+            "the first frame came only {} after its write, when more had been written",
+            first.after
+        ),
+    )
+}
+
+fn batched_at_origin(
+    measurement: &Measurement,
+    high: Span,
+    thresholds: &Thresholds,
+) -> Option<Finding> {
+    let mut writes = measurement.written.clone();
+    writes.dedup();
+    let per_write = measurement.written.len() as f64 / writes.len().max(1) as f64;
+    if per_write < thresholds.origin_frames_per_write || high > thresholds.live_hold {
+        return None;
+    }
+    Some(Finding::new(
+        Verdict::BatchedAtOrigin,
+        format!(
+            "the origin wrote {per_write:.1} frames at a time, and the path passed them on within {high}"
+        ),
+    ))
+}
+
+fn one_behind(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
+    let mut waiting = 0;
+    let mut behind = 0;
+    let mut waits = Vec::new();
+    for hold in measurement.holds.iter().filter(|hold| hold.after > thresholds.live_hold) {
+        let index = hold.seq as usize;
+        // The last frame has none after it: the stream's end releases it.
+        let Some((own, next)) =
+            measurement.written.get(index).zip(measurement.written.get(index + 1))
+        else {
+            continue;
+        };
+        waiting += 1;
+        let after_next = *own + hold.after - *next;
+        // Its arrival may be stamped a little before the next write returned.
+        if after_next.abs() <= thresholds.released_hold {
+            behind += 1;
+            waits.push(hold.after);
+        }
+    }
+    let single = measurement
+        .frames_per_read()
+        .is_some_and(|per_read| per_read <= thresholds.live_frames_per_read);
+    let most = f64::from(behind) >= thresholds.pattern_share * f64::from(measurement.frames);
+    (single && behind == waiting && most).then(|| {
+        Finding::new(
+            Verdict::OneBehind,
+            format!(
+                "{behind} of {} frames came when the next one was written, {} after their own write",
+                measurement.frames,
+                median(&waits).unwrap_or_default()
+            ),
+        )
+    })
+}
+
+fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
+    // The stream's end releases whatever is there: the last burst's size says nothing.
+    let (_, bursts) = measurement.bursts.split_last()?;
+    let released =
+        |burst: &&Burst| burst.last_hold.is_some_and(|hold| hold <= thresholds.released_hold);
+    let full: Vec<&Burst> = bursts.iter().filter(released).collect();
+    let enough = thresholds.pattern_share * bursts.len() as f64;
+    if full.len() < 2 || (full.len() as f64) < enough {
+        return None;
+    }
+    let mut sizes: Vec<u64> = full.iter().filter_map(|burst| burst.bytes).collect();
+    sizes.sort_unstable();
+    let size = nearest_rank(&sizes, 0.5)?;
+    let near = sizes
+        .iter()
+        .filter(|other| other.abs_diff(size) as f64 <= thresholds.buffer_spread * size as f64)
+        .count();
+    if (near as f64) < thresholds.pattern_share * sizes.len() as f64 {
+        return None;
+    }
+    let per_read = measurement.frames_per_read()?;
+    Some(Finding::new(
+        Verdict::BufferBursts,
+        format!(
+            "{per_read:.2} frames per read, {near} of {} bursts of about {size} bytes, each released by its own last frame: a buffer that is passed on when it is full",
+            bursts.len()
+        ),
+    ))
 }
 
 fn truncated(measurement: &Measurement) -> Finding {

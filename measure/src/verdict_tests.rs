@@ -1,6 +1,7 @@
 //! Verdicts of streams whose cause is known by construction.
 
 use super::*;
+use crate::Stamp;
 use crate::fixtures::{arrivals, corked, held, ledger, live};
 use crate::script::Script;
 
@@ -69,14 +70,78 @@ fn whole_segments_are_corked() {
 }
 
 #[test]
-fn bursts_of_another_kind_are_not_called_corked() {
+fn bursts_that_their_own_last_frame_releases_are_a_buffers() {
     let ledger = ledger(&Script::headline());
-    // Five frames collected and released by the fifth frame's own write: 200 ms, but no timer.
-    let collected = arrivals(&ledger, |seq| i64::from(4 - seq.min(39) % 5) * 50_000 + 150);
-    assert_eq!(finding(&collected, &ledger).name, Verdict::CannotTell);
-    // Half-second bursts.
-    let ten = arrivals(&ledger, |seq| i64::from(9 - seq.min(39) % 10) * 50_000 + 150);
-    assert_eq!(finding(&ten, &ledger).name, Verdict::CannotTell);
+    // Five frames: 200 ms, but no timer. Ten: half a second.
+    for group in [5, 10] {
+        let collected =
+            arrivals(&ledger, |seq| i64::from(group - 1 - seq.min(39) % group) * 50_000 + 150);
+        let finding = finding(&collected, &ledger);
+        assert_eq!(finding.name, Verdict::BufferBursts, "{}", finding.because);
+        let bytes = u64::from(group) * crate::fixtures::WIRE_FRAME;
+        assert!(finding.because.contains(&format!("about {bytes} bytes")), "{}", finding.because);
+    }
+}
+
+#[test]
+fn bursts_without_a_pattern_decide_nothing() {
+    let ledger = ledger(&Script::headline());
+    // Groups that grow: no buffer has their size, no timer their period.
+    let starts = [0, 2, 7, 9, 20, 23, 36, 41];
+    let ragged = arrivals(&ledger, |seq| {
+        let end = starts.iter().find(|start| **start > seq).copied().unwrap_or(41);
+        i64::from(end - 1 - seq) * 50_000 + 30_000
+    });
+    assert_eq!(finding(&ragged, &ledger).name, Verdict::CannotTell);
+}
+
+#[test]
+fn a_frame_that_waits_for_the_next_one_is_one_behind() {
+    for interval in [50, 100, 400] {
+        let ledger = ledger(&Script::paced(41, Span::millis(interval), 60).unwrap());
+        let late = arrivals(&ledger, |seq| if seq < 40 { interval * 1_000 + 120 } else { 150 });
+        let finding = finding(&late, &ledger);
+        assert_eq!(finding.name, Verdict::OneBehind, "{interval}: {}", finding.because);
+    }
+}
+
+#[test]
+fn a_frame_interval_of_the_timers_length_decides_nothing() {
+    let ledger = ledger(&Script::paced(41, Span::millis(205), 60).unwrap());
+    let late = arrivals(&ledger, |seq| if seq < 40 { 206_500 } else { 150 });
+    let finding = finding(&late, &ledger);
+    assert_eq!(finding.name, Verdict::CannotTell, "{}", finding.because);
+    assert!(finding.because.contains("play it at another interval"), "{}", finding.because);
+}
+
+#[test]
+fn what_the_origin_wrote_together_is_nobody_elses_batch() {
+    use crate::script::{Body, Piece, Write};
+    let writes = (0..10)
+        .map(|index| Write {
+            due_us: Span::millis(200 * index),
+            pieces: vec![Piece::Frame { bytes: 60 }; 4],
+        })
+        .collect();
+    let script = Script { body: Body::Writes { writes }, ..Script::headline() };
+    let mut ledger = ledger(&script);
+    for (seq, entry) in ledger.entries.iter_mut().enumerate() {
+        let at = Stamp(crate::fixtures::START + 200_000 * (seq as i64 / 4));
+        (entry.due, entry.before, entry.after) = (at, at, at + Span(20));
+    }
+    let finding = finding(&live(&ledger), &ledger);
+    assert_eq!(finding.name, Verdict::BatchedAtOrigin, "{}", finding.because);
+    assert!(finding.because.starts_with("the origin wrote 4.0 frames at a time"));
+}
+
+#[test]
+fn a_reader_that_is_slow_on_purpose_is_judged_by_its_first_frame() {
+    let ledger = ledger(&Script::headline());
+    for (first, name) in [(150, Verdict::Live), (51_000, Verdict::BufferBursts)] {
+        let slow = arrivals(&ledger, |seq| if seq == 0 { first } else { 400_000 });
+        let measured = Measurement { pace: None, ..Measurement::join(Some(&ledger), &slow) };
+        assert_eq!(of_run(&measured, &Thresholds::standard()).name, name);
+    }
 }
 
 #[test]

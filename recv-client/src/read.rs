@@ -30,6 +30,9 @@ pub struct Ask {
     pub accept_encoding: Option<String>,
     /// Switches of the connection.
     pub options: Options,
+    /// Read this many bytes at a time with this pause after each read; absent for a reader that
+    /// reads as fast as it can.
+    pub slow: Option<(usize, Duration)>,
 }
 
 impl Ask {
@@ -45,6 +48,7 @@ impl Ask {
             headers: HeaderSet::Plain,
             accept_encoding: None,
             options: Options { read_timeout: Some(SILENCE), ..Options::default() },
+            slow: None,
         }
     }
 }
@@ -61,7 +65,7 @@ pub fn read(ask: &Ask, run: RunId) -> Arrivals {
             let request = request::render(&ask.target, ask.headers, encoding);
             let silence = ask.options.read_timeout.unwrap_or(SILENCE);
             arrivals.end = match socket.send_all(&request) {
-                Ok(_) => follow(&mut socket, &mut arrivals, silence),
+                Ok(_) => follow(&mut socket, &mut arrivals, silence, ask.slow),
                 Err(error) => failed("send the request", ask.address, &error),
             };
         }
@@ -80,9 +84,15 @@ fn failed(what: &str, address: SocketAddr, error: &io::Error) -> End {
 }
 
 /// Reads a response until its framing, its connection or its silence ends it.
-pub fn follow(socket: &mut impl Socket, arrivals: &mut Arrivals, silence: Duration) -> End {
+/// A slow reader offers so many bytes at each read and pauses after it.
+pub fn follow(
+    socket: &mut impl Socket,
+    arrivals: &mut Arrivals,
+    silence: Duration,
+    slow: Option<(usize, Duration)>,
+) -> End {
     let mut response = Response::new(arrivals.run);
-    let mut buffer = vec![0; RECV_BUFFER];
+    let mut buffer = vec![0; slow.map_or(RECV_BUFFER, |(bytes, _)| bytes.max(1))];
     let end = loop {
         let read = match socket.recv(&mut buffer) {
             Ok(read) => read,
@@ -111,6 +121,9 @@ pub fn follow(socket: &mut impl Socket, arrivals: &mut Arrivals, silence: Durati
         }
         if response.framer.is_done() {
             break End::Closed;
+        }
+        if let Some((_, pause)) = slow {
+            std::thread::sleep(pause);
         }
     };
     arrivals.foreign_frames = response.frames.foreign_frames();

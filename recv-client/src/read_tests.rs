@@ -54,7 +54,7 @@ fn frames(count: u32) -> Vec<Vec<u8>> {
 fn follow_steps(steps: Vec<Step>) -> Arrivals {
     let mut arrivals = Arrivals::begin(RUN, Reader::Recv, Stamp(0));
     let mut fake = Fake { steps: steps.into(), clock: 0 };
-    arrivals.end = follow(&mut fake, &mut arrivals, Duration::from_secs(1));
+    arrivals.end = follow(&mut fake, &mut arrivals, Duration::from_secs(1), None);
     arrivals
 }
 

@@ -56,6 +56,9 @@ pub fn verdict(verdict: Verdict) -> (&'static str, Mood) {
         Verdict::Live => ("Live: nobody holds them", Mood::Good),
         Verdict::Held => ("Held to the end", Mood::Bad),
         Verdict::Corked => ("Corked: let go in bursts", Mood::Bad),
+        Verdict::BufferBursts => ("Buffered: let go when a buffer is full", Mood::Bad),
+        Verdict::OneBehind => ("One behind: each waits for the next", Mood::Bad),
+        Verdict::BatchedAtOrigin => ("Batched by the origin itself", Mood::Open),
         Verdict::Truncated => ("Cut short", Mood::Bad),
         Verdict::NoToken => ("Ended without a token", Mood::Bad),
         Verdict::Failed => ("Failed", Mood::Bad),
@@ -128,7 +131,10 @@ pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Op
     };
     let mut said = Vec::new();
     for row in ran.iter().filter(|row| {
-        matches!(row.summary.verdict.name, Verdict::Held | Verdict::Corked)
+        matches!(
+            row.summary.verdict.name,
+            Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind
+        )
     }) {
         said.push(holding(row, clock_step_us));
     }
@@ -181,6 +187,8 @@ pub fn sentence(because: &str) -> String {
     let mut letters = because.chars();
     let Some(first) = letters.next() else { return String::new() };
     let text: String = first.to_uppercase().chain(letters).collect();
+    // A sign before nothing but zeros would claim a direction that was not measured.
+    let text = text.replace("-0.0 ms", "0.0 ms");
     if text.ends_with('.') { text } else { format!("{text}.") }
 }
 
@@ -194,15 +202,25 @@ pub fn spread_max(spread: Option<&Spread>, clock_step_us: i64) -> String {
     spread.map_or(NONE.into(), |spread| span(spread.max, clock_step_us))
 }
 
-/// How many runs stand behind a row, and why others do not.
+/// How many runs stand behind a row, and how many a guard set aside.
 pub fn runs(row: &Row) -> String {
-    let (summary, excluded) = (&row.result.summary, excluded(&row.result));
-    if summary.runs + excluded == 0 {
-        return String::new();
+    let (runs, excluded) = (row.result.summary.runs, excluded(&row.result));
+    match (runs + excluded, excluded) {
+        (0, _) => String::new(),
+        (_, 0) => count(runs, "run"),
+        _ => format!("{}, {excluded} excluded", count(runs, "run")),
     }
-    let mut text = count(summary.runs, "run");
-    if excluded > 0 {
-        text.push_str(&format!(", {excluded} excluded: {}", summary.excluded_because.join("; ")));
+}
+
+/// A row's finding in a sentence or two: why, and why runs were excluded.
+pub fn because(row: &Row) -> String {
+    let summary = &row.result.summary;
+    let mut text = sentence(&summary.verdict.because);
+    // A void row's own sentence holds the reasons already.
+    if summary.void.is_none() && !summary.excluded_because.is_empty() {
+        let excluded = count(excluded(&row.result), "run");
+        let reasons = sentence(&summary.excluded_because.join("; "));
+        text.push_str(&format!(" {excluded} excluded: {reasons}"));
     }
     text
 }

@@ -8,7 +8,7 @@ use emitter::{Config, Emitter};
 use measure::cell::HeaderSet;
 use measure::guards::Guards;
 use measure::page::{Finished, Lanes, RunPost, Settings};
-use measure::plan::{PRESETS, Plan, UnknownPreset};
+use measure::plan::{self, PRESETS, Plan, UnknownPreset};
 use measure::results::{Browser, Document, RunRecord, SCHEMA, derive_cells};
 use measure::{Reader, Span};
 
@@ -34,7 +34,9 @@ const SIZES: [(u32, u32); 3] = [(1920, 1080), (1366, 768), (390, 844)];
 pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let settings = settings(options)?;
     let proxies = Rig::proxies(&options.rig)?;
-    let names = Rig::names(&proxies, &options.rig.endpoints)?;
+    Rig::check(&proxies, &options.rig.endpoints)?;
+    let names =
+        plan::endpoints_of(&options.preset, &options.rig.endpoints).map_err(Problem::usage)?;
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let mut store =
         options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;

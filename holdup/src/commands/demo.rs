@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 
 use emitter::{Config, Emitter, StartError};
+use measure::plan;
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
@@ -16,7 +17,8 @@ const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4700)
 
 pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let proxies = Rig::proxies(&options.rig)?;
-    let names = Rig::names(&proxies, &options.rig.endpoints)?;
+    Rig::check(&proxies, &options.rig.endpoints)?;
+    let names = plan::endpoints_of("headline", &options.rig.endpoints).map_err(Problem::usage)?;
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let interrupt = Interrupt::listen();
     let page = Page::default();

@@ -29,31 +29,27 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
         ))
     })?;
     let proxies = Rig::proxies(&options.rig)?;
-    let names = Rig::names(&proxies, &options.rig.endpoints)?;
-    let mut store =
-        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
-    let interrupt = Interrupt::listen();
-    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let before = machine::describe();
-    let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
-    let rig = Rig::start(&proxies, &names, emitter.address());
-    let running: Vec<String> =
-        names.iter().filter(|name| rig.address(name).is_some()).cloned().collect();
+    Rig::check(&proxies, &options.rig.endpoints)?;
     let profile = ReaderProfile {
         headers,
         accept_encoding: options.accept_encoding.clone(),
         ..ReaderProfile::recv()
     };
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
-    let plan = |endpoints: &[String]| {
-        let profiles = [profile.clone()];
-        Plan::preset(&options.preset, endpoints, &profiles, options.rig.mss.0, options.runs, seed)
-            .map_err(Problem::usage)
-    };
-    let played = plan(&running)?;
+    let asked = &options.rig.endpoints;
+    let plan =
+        Plan::preset(&options.preset, asked, &[profile], options.rig.mss.0, options.runs, seed)
+            .map_err(Problem::usage)?;
+    let mut store =
+        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
+    let interrupt = Interrupt::listen();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let before = machine::describe();
+    let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
+    let rig = Rig::start(&proxies, &plan.endpoints(), emitter.address());
     let mut runs: Vec<RunRecord> = Vec::new();
     let mut native = Native { rig: &rig, emitter: &emitter };
-    let complete = runner::play(&played, &mut native, &interrupt, |run| {
+    let complete = runner::play(&rig.playable(&plan), &mut native, &interrupt, |run| {
         if let Some(store) = &mut store {
             store.keep(&run)?;
         }
@@ -62,8 +58,6 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     })
     .map_err(|error: crate::store::StoreError| Problem::nothing(error))?;
     let guards = Guards::default();
-    // Endpoints that did not start have their row all the same.
-    let cells = plan(&names)?.cells;
     let document = Document {
         schema: SCHEMA.into(),
         complete,
@@ -72,7 +66,7 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
         started_at,
         machine: measure::results::Machine { load_after: machine::load(), ..before },
         cells: derive_cells(
-            &cells,
+            &plan.cells,
             &runs,
             &rig.endpoints,
             &BTreeMap::<String, Browser>::new(),

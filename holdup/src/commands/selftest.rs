@@ -10,6 +10,7 @@ use measure::cell::ETHERNET_MSS;
 use measure::guards::Guards;
 use measure::plan::{Plan, ReaderProfile};
 use measure::results::{Endpoint, RunRecord, derive_cells};
+
 use measure::verdict::Verdict;
 use measure::{Cell, RunId, Script, Span};
 use recv_client::Ask;
@@ -25,15 +26,19 @@ use crate::runner::{ledger_of, stream_path};
 struct Truth {
     name: String,
     behaviour: Option<Behaviour>,
+    script: Script,
     verdict: Verdict,
     /// Bounds of frames per read.
     frames_per_read: (f64, f64),
+    /// Bounds of all reads, also those that complete no frame, by frames.
+    reads_per_frame: (f64, f64),
 }
 
 /// One relay's row.
 struct Row {
     truth: Truth,
     frames_per_read: Option<f64>,
+    reads_per_frame: f64,
     verdict: Verdict,
     because: String,
     snd_mss: Option<u32>,
@@ -41,9 +46,10 @@ struct Row {
 
 impl Row {
     fn passed(&self) -> bool {
-        let (least, most) = self.truth.frames_per_read;
+        let within = |(least, most): (f64, f64), found: f64| (least..=most).contains(&found);
         self.verdict == self.truth.verdict
-            && self.frames_per_read.is_some_and(|found| (least..=most).contains(&found))
+            && self.frames_per_read.is_some_and(|found| within(self.truth.frames_per_read, found))
+            && within(self.truth.reads_per_frame, self.reads_per_frame)
             && self.snd_mss.is_none_or(|size| size == ETHERNET_MSS)
     }
 
@@ -52,27 +58,56 @@ impl Row {
     }
 }
 
-fn truths(script: &Script) -> Vec<Truth> {
-    let frames = f64::from(script.frame_count());
+/// Nothing is asked of this figure.
+const ANY: (f64, f64) = (0.0, f64::INFINITY);
+
+fn truths() -> Vec<Truth> {
+    let headline = Script::headline();
+    let frames = f64::from(headline.frame_count());
     let truth = |behaviour: Behaviour, verdict, least, most| Truth {
         name: behaviour.name(),
         behaviour: Some(behaviour),
+        script: Script::headline(),
         verdict,
         frames_per_read: (least, most),
+        reads_per_frame: ANY,
     };
+    // The direct path's tolerance is the guards' own.
+    let clean = (1.0, Guards::default().direct_frames_per_read);
     vec![
-        // The direct path's tolerance is the guards' own.
         Truth {
             name: "direct".into(),
             behaviour: None,
+            script: headline,
             verdict: Verdict::Live,
-            frames_per_read: (1.0, 1.1),
+            frames_per_read: clean,
+            reads_per_frame: ANY,
         },
-        truth(Behaviour::Honest, Verdict::Live, 1.0, 1.1),
+        truth(Behaviour::Honest, Verdict::Live, clean.0, clean.1),
         truth(Behaviour::Drain, Verdict::Held, frames, frames),
         // 200 ms hold four or five frames that are 50 ms apart.
         truth(Behaviour::Cork, Verdict::Corked, 3.0, 6.0),
+        // Six chunks of 66 bytes are the first to reach 390.
+        truth(Behaviour::Collect(390), Verdict::BufferBursts, 5.0, 7.0),
+        truth(Behaviour::OneBehind, Verdict::OneBehind, clean.0, clean.1),
+        // Each event comes in two writes 25 ms apart. Whoever waits for the whole event adds
+        // nothing to its arrival: the reads tell, one an event instead of two.
+        Truth {
+            name: "honest, halves".into(),
+            reads_per_frame: (1.9, 2.2),
+            ..truth(Behaviour::Honest, Verdict::Live, clean.0, clean.1).halves()
+        },
+        Truth {
+            reads_per_frame: (0.9, 1.2),
+            ..truth(Behaviour::WaitForEvent, Verdict::Live, clean.0, clean.1).halves()
+        },
     ]
+}
+
+impl Truth {
+    fn halves(self) -> Truth {
+        Truth { script: Script::named("halves").unwrap_or_else(|_| Script::headline()), ..self }
+    }
 }
 
 pub(crate) fn run(options: &cli::Selftest) -> Outcome {
@@ -80,11 +115,10 @@ pub(crate) fn run(options: &cli::Selftest) -> Outcome {
     if let Some(url) = &options.emitter {
         refuse_foreign(url, emitter.instance())?;
     }
-    let script = Script::headline();
     let plan = Plan::preset("headline", &[], &[ReaderProfile::recv()], Some(ETHERNET_MSS), 1, 1)
         .map_err(Problem::usage)?;
     let mut rows = Vec::new();
-    for truth in truths(&script) {
+    for truth in truths() {
         rows.push(measure_one(&emitter, &plan.cells[0], truth)?);
     }
     let passed = rows.iter().filter(|row| row.passed()).count();
@@ -119,6 +153,7 @@ fn measure_one(emitter: &Emitter, cell: &Cell, truth: Truth) -> Result<Row, Prob
         .map_err(Problem::nothing)?;
     let address = tap.as_ref().map_or(emitter.address(), Tap::address);
     let run = RunId(fastrand::u128(..));
+    let cell = &Cell { script: truth.script.clone(), ..cell.clone() };
     let mut ask = Ask::plain(address, stream_path(cell, run));
     ask.options.segment = cell.link.mss;
     let arrivals = recv_client::read(&ask, run);
@@ -137,10 +172,18 @@ fn measure_one(emitter: &Emitter, cell: &Cell, truth: Truth) -> Result<Row, Prob
         proxy: None,
     };
     let endpoint = Endpoint { name: truth.name.clone(), ..Endpoint::direct() };
-    let cells =
-        derive_cells(&[alone], &[record], &[endpoint], &BTreeMap::new(), &Guards::default());
+    let cells = derive_cells(
+        &[alone],
+        std::slice::from_ref(&record),
+        &[endpoint],
+        &BTreeMap::new(),
+        &Guards::default(),
+    );
     let summary = &cells[0].summary;
+    let reads = record.arrivals.deliveries.len();
+    let frames = record.arrivals.frames().count().max(1);
     Ok(Row {
+        reads_per_frame: reads as f64 / frames as f64,
         frames_per_read: summary.frames_per_read.as_ref().map(|ratio| ratio.median),
         verdict: summary.verdict.name,
         because: summary.verdict.because.clone(),
@@ -155,28 +198,44 @@ fn print(rows: &[Row]) {
         "relay",
         "frames per read",
         "expected",
+        "reads per frame",
+        "expected",
         "verdict",
         "expected",
         "snd_mss",
         "",
     ]);
     for row in rows {
-        let (least, most) = row.truth.frames_per_read;
-        let bounds =
-            if least == most { format!("{least:.2}") } else { format!("{least:.2} to {most:.2}") };
         table.add_row([
             row.truth.name.clone(),
             row.frames_per_read.map_or("–".into(), |found| format!("{found:.2}")),
-            bounds,
+            bounds(row.truth.frames_per_read),
+            format!("{:.2}", row.reads_per_frame),
+            bounds(row.truth.reads_per_frame),
             row.verdict.name().into(),
             row.truth.verdict.name().into(),
             row.snd_mss.map_or("–".into(), |size| size.to_string()),
-            if row.passed() { "told" } else { "NOT TOLD" }.into(),
+            match (row.passed(), row.void()) {
+                (true, _) => "told",
+                (false, true) => "void",
+                (false, false) => "NOT TOLD",
+            }
+            .into(),
         ]);
     }
     print!("{}", crate::table::lines(&table));
     for row in rows {
         println!("{}: {}", row.truth.name, row.because);
+    }
+}
+
+fn bounds((least, most): (f64, f64)) -> String {
+    if most.is_infinite() {
+        String::new()
+    } else if (most - least).abs() < f64::EPSILON {
+        format!("{least:.2}")
+    } else {
+        format!("{least:.2} to {most:.2}")
     }
 }
 

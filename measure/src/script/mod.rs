@@ -164,7 +164,7 @@ pub enum ScriptError {
 }
 
 /// Names of the named scripts.
-pub const NAMES: [&str; 2] = ["headline", "cases"];
+pub const NAMES: [&str; 3] = ["headline", "cases", "halves"];
 
 /// Query parameters that [`Script::from_query`] reads.
 pub const PARAMETERS: [&str; 7] =
@@ -196,6 +196,18 @@ impl Script {
         }
     }
 
+    /// The headline stream with each event in two writes, the second half 25 ms after the first:
+    /// shows who waits for a whole event.
+    fn halves() -> Script {
+        let part = |due: i64, from, to| Write {
+            due_us: Span::millis(due),
+            pieces: vec![Piece::Part { bytes: 60, from, to }],
+        };
+        let event = |index: i64| [part(50 * index, 0, 30), part(50 * index + 25, 30, 60)];
+        let writes = (0..41).flat_map(event).collect();
+        Script { body: Body::Writes { writes }, ..Script::headline() }
+    }
+
     /// A script by its name.
     ///
     /// # Errors
@@ -205,6 +217,7 @@ impl Script {
             "headline" => Ok(Script::headline()),
             // The stream E of the public bug reports: 8 events, 100 ms apart.
             "cases" => Script::paced(8, Span::millis(100), MIN_FRAME_BYTES),
+            "halves" => Ok(Script::halves()),
             _ => Err(ScriptError::UnknownName(name.chars().take(40).collect())),
         }
     }

@@ -1,6 +1,6 @@
 //! Query parameters to scripts and back.
 
-use super::{Body, Framing, Header, Script, ScriptError};
+use super::{Body, Framing, Header, NAMES, Script, ScriptError};
 use crate::units::Span;
 
 impl Script {
@@ -81,17 +81,21 @@ impl Script {
         Ok(())
     }
 
-    /// The query parameters that make this script again, in a fixed order; only for paced ones.
+    /// The query parameters that make this script again, in a fixed order; `None` for one that
+    /// is neither paced nor named.
     pub fn to_query(&self) -> Option<Vec<(&'static str, String)>> {
-        let Body::Paced { frames, interval_us, frame_bytes } = &self.body else {
-            return None;
+        let mut query = match &self.body {
+            Body::Paced { frames, interval_us, frame_bytes } => vec![
+                ("frames", frames.to_string()),
+                ("interval_ms", interval_us.as_millis_f64().to_string()),
+                ("frame_bytes", frame_bytes.to_string()),
+            ],
+            Body::Writes { .. } => {
+                let named =
+                    |name: &&str| Script::named(name).is_ok_and(|known| known.body == self.body);
+                vec![("script", NAMES.into_iter().find(named)?.to_string())]
+            }
         };
-        let ms = interval_us.as_millis_f64();
-        let mut query = vec![
-            ("frames", frames.to_string()),
-            ("interval_ms", format!("{ms}")),
-            ("frame_bytes", frame_bytes.to_string()),
-        ];
         if self.framing == Framing::Close {
             query.push(("framing", "close".into()));
         }

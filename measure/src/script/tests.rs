@@ -47,7 +47,7 @@ fn out_of_range_names_the_bound() {
         (("interval_ms", "-1"), "interval_ms is -1.0 ms: it must be from 0.0 ms to 60000 ms"),
         (("interval_ms", "nan"), "interval_ms is \"nan\": it is a number of milliseconds"),
         (("frames", "99999999999"), "frames is \"99999999999\": it is a number"),
-        (("script", "nope"), "no script is called \"nope\": known are headline, cases"),
+        (("script", "nope"), "no script is called \"nope\": known are headline, cases, halves"),
         (
             ("header", "Content-Length: 3"),
             "header \"Content-Length\" may not be set: it belongs to the response's framing, which the script decides itself",
@@ -87,6 +87,17 @@ fn frames_in_parts_must_join_and_the_last_must_be_whole() {
         script(vec![]),
     ] {
         assert!(bad.check().is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn named_scripts_round_trip_by_name() {
+    for name in NAMES {
+        let script = Script::from_query([("script", name), ("nagle", "on")]).unwrap();
+        assert_eq!(script.check(), Ok(()));
+        let query = script.to_query().unwrap();
+        let pairs = query.iter().map(|(key, value)| (*key, value.as_str()));
+        assert_eq!(Script::from_query(pairs), Ok(script));
     }
 }
 

@@ -62,9 +62,9 @@ pub(crate) fn figures(model: Model, name: String) -> AnyView {
                 <p class="what">"to the first token"</p>
                 // Numbers only.
                 <div class="split" role="img" aria-label=bar_in_words title=bar_in_words inner_html=bar></div>
+                <p class="runs">{of_row(Box::new(words::runs), "")}</p>
             </div>
             <dl>{list}</dl>
-            <p class="runs" title=of_row(Box::new(words::runs), "")>{of_row(Box::new(words::runs), "")}</p>
         </div>
     }
     .into_any()

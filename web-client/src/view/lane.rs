@@ -22,7 +22,7 @@ pub(crate) fn lane_view(model: Model, lane: &Lane) -> AnyView {
     };
     let run = failed.is_none().then(|| run_button(model, &name));
     let own = model.lane(&name);
-    let stream = own.map(|own| stream(model, own, name.clone()));
+    let stream = own.filter(|_| failed.is_none()).map(|own| stream(model, own, name.clone()));
     let title = format!("lane-{name}");
     view! {
         <article class="lane" aria-labelledby=title.clone()>
@@ -78,9 +78,8 @@ fn finding(
         }
         model.see(|state| match state.row(&name).filter(|row| row.has_run()) {
             Some(row) => {
-                let verdict = &row.result.summary.verdict;
-                let (words, mood) = words::verdict(verdict.name);
-                (mood, words.into(), words::sentence(&verdict.because))
+                let (words, mood) = words::verdict(row.result.summary.verdict.name);
+                (mood, words.into(), words::because(row))
             }
             None => (Mood::Open, "Not run yet".into(), String::new()),
         })

@@ -1,0 +1,204 @@
+//! The presets: which endpoints play which scripts to which readers.
+
+use crate::cell::{ETHERNET_MSS, Slow};
+use crate::script::{Body, Header, Script};
+use crate::units::Span;
+
+/// Names of the presets that can be run.
+pub const PRESETS: [&str; 13] = [
+    "headline",
+    "frame-size",
+    "emit-rate",
+    "header",
+    "slow-client",
+    "connections",
+    "chunk-size",
+    "temp-file",
+    "nginx-upstream-version",
+    "gzip",
+    "shadowed-location",
+    "haproxy-trigger",
+    "published",
+];
+
+/// The parts of `published`: all that reproduces a published table, the open question of
+/// HAProxy's trigger apart.
+const PUBLISHED: [&str; 11] = [
+    "headline",
+    "frame-size",
+    "emit-rate",
+    "header",
+    "slow-client",
+    "connections",
+    "chunk-size",
+    "temp-file",
+    "nginx-upstream-version",
+    "gzip",
+    "shadowed-location",
+];
+
+/// What browsers offer; a command-line client offers nothing.
+pub const BROWSER_ENCODINGS: &str = "gzip, deflate, br, zstd";
+
+/// Cells that differ in script and endpoint only.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Group {
+    pub(super) preset: &'static str,
+    pub(super) endpoints: &'static [&'static str],
+    pub(super) scripts: Vec<Script>,
+    pub(super) slow: Option<Slow>,
+    /// `Accept-Encoding` instead of the reader's own.
+    pub(super) accept_encoding: Option<&'static str>,
+    /// Segment size instead of the plan's.
+    pub(super) mss: Option<Option<u32>>,
+}
+
+/// The groups of a preset; `None` for a name that none has.
+pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
+    let one = |preset, endpoints, scripts| Group {
+        preset,
+        endpoints,
+        scripts,
+        slow: None,
+        accept_encoding: None,
+        mss: None,
+    };
+    Some(match preset {
+        "headline" => vec![one(
+            "headline",
+            &[
+                "nginx",
+                "nginx-buffering-off",
+                "caddy",
+                "traefik",
+                "haproxy",
+                "haproxy-no-delay",
+                "envoy",
+            ],
+            vec![paced(41, 50, 60)],
+        )],
+        "frame-size" => vec![one(
+            "frame-size",
+            &["haproxy", "haproxy-no-delay"],
+            vec![paced(41, 50, 60), paced(41, 50, 1_100)],
+        )],
+        "emit-rate" => vec![one(
+            "emit-rate",
+            &["haproxy", "haproxy-no-delay"],
+            vec![paced(41, 5, 60), paced(41, 50, 60), paced(41, 200, 60)],
+        )],
+        "header" => vec![one(
+            "header",
+            &["haproxy"],
+            vec![paced(41, 50, 60), with_header(paced(41, 50, 60))],
+        )],
+        "slow-client" => vec![Group {
+            // About 328 KB, read as fast as a full receive buffer each 200 ms.
+            slow: Some(Slow { read_bytes: 65_536, pause_us: Span::millis(200) }),
+            ..one("slow-client", &["nginx", "nginx-buffering-off"], vec![paced(41, 50, 8_000)])
+        }],
+        "connections" => vec![one(
+            "connections",
+            &[
+                "nginx-keepalive",
+                "nginx-fresh",
+                "caddy-keepalive",
+                "caddy-fresh",
+                "traefik-keepalive",
+                "traefik-fresh",
+            ],
+            vec![paced(41, 50, 60), Script { nagle: true, ..paced(41, 50, 60) }],
+        )],
+        "chunk-size" => {
+            // Half of the bytes after 1.04 s and all after 2.07 s: eleven chunks 207 ms apart.
+            let scripts = || vec![paced(11, 207, 100), paced(11, 207, 16_384)];
+            vec![
+                one("chunk-size", &["nginx", "nginx-buffering-off"], scripts()),
+                one("chunk-size", &["nginx"], scripts().into_iter().map(with_header).collect()),
+                Group {
+                    accept_encoding: Some("gzip"),
+                    ..one("chunk-size", &["nginx-gzip"], scripts())
+                },
+            ]
+        }
+        "temp-file" => vec![Group {
+            // 40 MB, read 50 KB each 10 ms.
+            slow: Some(Slow { read_bytes: 51_200, pause_us: Span::millis(10) }),
+            ..one(
+                "temp-file",
+                &["nginx", "nginx-no-temp-file", "nginx-buffering-off"],
+                vec![paced(640, 0, 65_536)],
+            )
+        }],
+        "nginx-upstream-version" => vec![one(
+            "nginx-upstream-version",
+            &["nginx", "nginx-http10", "nginx-http10-buffering-off", "nginx-1.22"],
+            vec![paced(41, 50, 60), paced(400, 5, 60)],
+        )],
+        "gzip" => [None, Some(BROWSER_ENCODINGS)]
+            .into_iter()
+            .map(|accept_encoding| Group {
+                accept_encoding,
+                ..one("gzip", &["nginx-gzip", "nginx-gzip-buffering-off"], vec![paced(41, 50, 60)])
+            })
+            .collect(),
+        "shadowed-location" => vec![one(
+            "shadowed-location",
+            &["nginx-shadowed", "nginx-shadow-cured"],
+            vec![paced(41, 50, 60)],
+        )],
+        "haproxy-trigger" => {
+            let sizes = [60, 200, 400, 700, 1_100, 1_448, 1_500].map(|bytes| paced(41, 50, bytes));
+            let intervals = [5, 20, 100, 150, 200, 250, 400].map(|ms| paced(21, ms, 60));
+            [Some(ETHERNET_MSS), None]
+                .into_iter()
+                .map(|mss| Group {
+                    mss: Some(mss),
+                    ..one(
+                        "haproxy-trigger",
+                        &["haproxy"],
+                        sizes.iter().chain(&intervals).cloned().collect(),
+                    )
+                })
+                .collect()
+        }
+        "published" => PUBLISHED.iter().filter_map(|part| groups(part)).flatten().collect(),
+        _ => return None,
+    })
+}
+
+fn paced(frames: u32, interval_ms: i64, frame_bytes: u32) -> Script {
+    Script {
+        body: Body::Paced { frames, interval_us: Span::millis(interval_ms), frame_bytes },
+        ..Script::headline()
+    }
+}
+
+fn with_header(script: Script) -> Script {
+    let header = Header { name: "X-Accel-Buffering".into(), value: "no".into() };
+    Script { headers: vec![header], ..script }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_can_be_played() {
+        for name in PRESETS {
+            let groups = groups(name).unwrap();
+            assert!(!groups.is_empty());
+            for script in groups.iter().flat_map(|group| &group.scripts) {
+                assert_eq!(script.check(), Ok(()), "{name}: {}", script.slug());
+            }
+        }
+        assert_eq!(groups("nope"), None);
+    }
+
+    #[test]
+    fn published_is_all_but_the_open_question() {
+        let missing: Vec<&str> =
+            PRESETS.into_iter().filter(|name| !PUBLISHED.contains(name)).collect();
+        assert_eq!(missing, ["haproxy-trigger", "published"]);
+    }
+}

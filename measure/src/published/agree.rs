@@ -1,0 +1,347 @@
+//! Agreement: the same shape, not the same millisecond.
+//!
+//! Two measurements agree when they name the same holder by the same order of magnitude: each
+//! published figure of a row falls into the same class as ours, or within the stated factor.
+//! The classes, with their reasons, are the constants of this file; [`rules`] says them in words.
+
+use super::{Figure, Find, Line, Published, Quantity};
+use crate::cell::{DIRECT, ETHERNET_MSS};
+use crate::results::{CellResult, Document};
+use crate::units::Span;
+use crate::verdict::Verdict;
+
+/// Whether a published row and ours show the same.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Agreement {
+    /// Every published figure has the shape of ours.
+    Agrees,
+    /// Some have not.
+    Differs {
+        /// Which.
+        which: Vec<Quantity>,
+        /// Why, where the evidence shows it.
+        because: Option<String>,
+    },
+    /// No cell of this document measured it.
+    NotRun,
+    /// It was to be measured and could not be.
+    Skipped {
+        /// Why not.
+        why: String,
+    },
+}
+
+impl Agreement {
+    /// The agreement in words.
+    pub fn sentence(&self) -> String {
+        match self {
+            Agreement::Agrees => "agrees".into(),
+            Agreement::Differs { which, because } => {
+                let names: Vec<&str> = which.iter().map(|quantity| quantity.name()).collect();
+                let names = names.join(" and ");
+                match because {
+                    Some(why) => format!("differs in {names}, because {why}"),
+                    None => format!("differs in {names}, cause not known"),
+                }
+            }
+            Agreement::NotRun => "not yet run".into(),
+            Agreement::Skipped { why } => format!("skipped: {why}"),
+        }
+    }
+}
+
+/// A first token within this came at once: the 20 ms within which a hold counts as none, and
+/// 10 ms for connecting and for the head.
+const AT_ONCE: Span = Span::millis(30);
+/// The kernel's 200 ms cork timer, less the frames that a full segment may release early, and
+/// with the room that the verdicts give it on a busy machine.
+const CORK: (Span, Span) = (Span::millis(150), Span::millis(260));
+/// From this share of the stream's length on, the first token came with the last.
+const HELD_SHARE: f64 = 0.9;
+/// Gaps under this share of the interval are frames that came together.
+const TOGETHER_SHARE: f64 = 0.1;
+/// Gaps that differ from the interval by no more than this share kept the emitter's pace.
+const PACE_SHARE: f64 = 0.1;
+/// A longest gap up to this many intervals is pace with noise.
+const MAX_GAP_PACE: f64 = 1.5;
+/// Frames per read up to which a path is at its floor (published: 1.02, one merged read in 41).
+const FLOOR: f64 = 1.1;
+/// Above the floor: counts of reads are small whole numbers (13.67 is 41 frames in 3 reads, 20.5
+/// is 41 in 2), so that one read more or less can be half as much again.
+const FACTOR: f64 = 2.0;
+/// An answer in at most this many reads came at once: its end mark may come apart.
+const ONE_READ: u32 = 2;
+/// Milestones may lie apart by this share of the stream's length: it tells start, middle and
+/// end from each other.
+const MILESTONE_SHARE: f64 = 0.2;
+/// The emitter was done before this share of the client's time: somebody took it all in.
+const AHEAD_SHARE: f64 = 0.25;
+/// It was done after this share: it was held back to the client's pace. Sockets' own buffers
+/// take some megabytes, so that it is never the whole.
+const BACK_PRESSURE_SHARE: f64 = 0.5;
+/// Less than this is no temporary file: buffers in memory are kilobytes.
+const NO_FILE: u64 = 1_000_000;
+/// The greatest share of excluded runs that was published for a condition.
+const EXCLUDED_MOST: f64 = 0.117;
+/// Fewer excluded runs than this in both conditions carry no ratio.
+const EXCLUDED_LEAST: u32 = 3;
+
+/// The rules in words, for the report.
+pub fn rules() -> &'static [(&'static str, &'static str)] {
+    &[
+        (
+            "TTFT",
+            "the same of: at once (under 30 ms), a later frame's time (30–150 ms), the kernel's cork timer (150–260 ms), with the end (from 90% of the stream's length), other",
+        ),
+        (
+            "gap",
+            "the same of: together (under a tenth of the interval), the emitter's pace (within a tenth of it), between; the longest: pace (up to 1.5 intervals), cork timer (150–260 ms and up to an interval more), other",
+        ),
+        ("frames per read", "both at the floor (up to 1.10), or both above it and within a factor of 2"),
+        ("reads", "both at most 2 (all came at once), or both more and within a factor of 2"),
+        (
+            "first body, half the bytes, all",
+            "within a fifth of the stream's length of each other; without a pace, within a factor of 2",
+        ),
+        (
+            "upstream done",
+            "both far ahead of the client (under a quarter of its time), or both held to its pace (from half of it)",
+        ),
+        ("temp file", "both none (under 1 MB), or both at least half of the answer"),
+    ]
+}
+
+/// Judges a row that has a cell.
+pub(super) fn cell(
+    document: &Document,
+    published: &Published,
+    line: &Line,
+    find: &Find,
+    cell: &CellResult,
+) -> Agreement {
+    let summary = &cell.summary;
+    if matches!(summary.verdict.name, Verdict::Failed | Verdict::Void)
+        || summary.outcomes.complete == 0
+    {
+        let why = format!("{}: {}", summary.verdict.name.name(), summary.verdict.because);
+        return Agreement::Skipped { why };
+    }
+    let mut which = Vec::new();
+    for (quantity, theirs) in published.columns.iter().zip(line.figures) {
+        let Some(theirs) = theirs else { continue };
+        let Some(ours) = quantity.of(cell) else {
+            return Agreement::Skipped { why: format!("no {} was taken", quantity.name()) };
+        };
+        if !same_shape(*quantity, *theirs, ours, published, line, cell) {
+            which.push(*quantity);
+        }
+    }
+    if which.is_empty() {
+        return Agreement::Agrees;
+    }
+    let because = reason(document, published, find, cell, &which);
+    Agreement::Differs { which, because }
+}
+
+/// Judges the share of excluded runs with Nagle's algorithm off or on: each some of all.
+pub(super) fn exclusions(nagle: bool, off: (u32, u32), on: (u32, u32)) -> Agreement {
+    let share = |(some, all): (u32, u32)| f64::from(some) / f64::from(all.max(1));
+    let differs =
+        |because| Agreement::Differs { which: vec![Quantity::Excluded], because };
+    if !nagle {
+        return if share(off) <= EXCLUDED_MOST { Agreement::Agrees } else { differs(None) };
+    }
+    if on.0 > 0 && share(on) >= 1.5 * share(off) {
+        return Agreement::Agrees;
+    }
+    if on.0 < EXCLUDED_LEAST && off.0 < EXCLUDED_LEAST {
+        return differs(Some(format!(
+            "{} of {} and {} of {} runs excluded are too few to show a ratio",
+            off.0, off.1, on.0, on.1
+        )));
+    }
+    differs(None)
+}
+
+fn same_shape(
+    quantity: Quantity,
+    theirs: Figure,
+    ours: Figure,
+    published: &Published,
+    line: &Line,
+    cell: &CellResult,
+) -> bool {
+    let script = &cell.cell.script;
+    let length = script.duration();
+    let interval = script.shortest_interval().unwrap_or_default();
+    match (quantity, theirs, ours) {
+        // The far end of a published range is its claim.
+        (Quantity::Ttft, Figure::Time(theirs) | Figure::Between(_, theirs), Figure::Time(ours)) => {
+            wait(theirs, length) == wait(ours, length)
+        }
+        (Quantity::Gap, Figure::Time(theirs), Figure::Time(ours)) => {
+            pace(theirs, interval) == pace(ours, interval)
+        }
+        (Quantity::MaxGap, Figure::Time(theirs), Figure::Time(ours)) => {
+            longest(theirs, interval) == longest(ours, interval)
+        }
+        (Quantity::FramesPerRead, Figure::Ratio(theirs), Figure::Ratio(ours)) => {
+            let floors = (theirs <= FLOOR, ours <= FLOOR);
+            floors == (true, true) || floors == (false, false) && within_factor(theirs, ours)
+        }
+        (Quantity::Reads, Figure::Count(theirs), Figure::Count(ours)) => {
+            let at_once = (theirs <= ONE_READ, ours <= ONE_READ);
+            at_once == (true, true)
+                || at_once == (false, false) && within_factor(f64::from(theirs), f64::from(ours))
+        }
+        (
+            Quantity::FirstBody | Quantity::HalfBytes | Quantity::Total,
+            Figure::Time(theirs),
+            Figure::Time(ours),
+        ) => match length {
+            Span::ZERO => within_factor(theirs.as_millis_f64(), ours.as_millis_f64()),
+            _ => (theirs - ours).abs().as_millis_f64() <= MILESTONE_SHARE * length.as_millis_f64(),
+        },
+        (Quantity::UpstreamDone, Figure::Time(theirs), Figure::Time(ours)) => {
+            let total = |figure: Option<Figure>| match figure {
+                Some(Figure::Time(total)) => Some(total),
+                _ => None,
+            };
+            let column = published.columns.iter().position(|other| *other == Quantity::Total);
+            let their_total = column.and_then(|index| total(*line.figures.get(index)?));
+            let our_total = total(Quantity::Total.of(cell));
+            let (Some(their_total), Some(our_total)) = (their_total, our_total) else {
+                return false;
+            };
+            back_pressure(theirs, their_total) == back_pressure(ours, our_total)
+        }
+        (Quantity::TempFile, Figure::Bytes(theirs), Figure::Bytes(ours)) => {
+            let half = script.total_bytes() / 2;
+            theirs < NO_FILE && ours < NO_FILE || theirs >= half && ours >= half
+        }
+        _ => false,
+    }
+}
+
+fn within_factor(theirs: f64, ours: f64) -> bool {
+    theirs <= ours * FACTOR && ours <= theirs * FACTOR
+}
+
+#[derive(PartialEq)]
+enum Wait {
+    AtOnce,
+    WithLaterFrame,
+    Cork,
+    WithTheEnd,
+    Other,
+}
+
+fn wait(ttft: Span, length: Span) -> Wait {
+    let near_the_end = HELD_SHARE * length.as_millis_f64();
+    if ttft < AT_ONCE {
+        Wait::AtOnce
+    } else if ttft < CORK.0 {
+        Wait::WithLaterFrame
+    } else if ttft <= CORK.1 {
+        Wait::Cork
+    } else if ttft.as_millis_f64() >= near_the_end {
+        Wait::WithTheEnd
+    } else {
+        Wait::Other
+    }
+}
+
+#[derive(PartialEq)]
+enum Pace {
+    Together,
+    Between,
+    Kept,
+    Longer,
+}
+
+fn pace(gap: Span, interval: Span) -> Pace {
+    let share = gap.as_millis_f64() / interval.as_millis_f64().max(f64::MIN_POSITIVE);
+    if share < TOGETHER_SHARE {
+        Pace::Together
+    } else if share < 1.0 - PACE_SHARE {
+        Pace::Between
+    } else if share <= 1.0 + PACE_SHARE {
+        Pace::Kept
+    } else {
+        Pace::Longer
+    }
+}
+
+#[derive(PartialEq)]
+enum Longest {
+    Pace,
+    Cork,
+    Other,
+}
+
+fn longest(gap: Span, interval: Span) -> Longest {
+    if gap.as_millis_f64() <= MAX_GAP_PACE * interval.as_millis_f64() {
+        Longest::Pace
+    } else if gap >= CORK.0 && gap <= CORK.1 + interval {
+        Longest::Cork
+    } else {
+        Longest::Other
+    }
+}
+
+#[derive(PartialEq)]
+enum BackPressure {
+    None,
+    Some,
+    Full,
+}
+
+fn back_pressure(upstream: Span, client: Span) -> BackPressure {
+    let share = upstream.as_millis_f64() / client.as_millis_f64().max(f64::MIN_POSITIVE);
+    if share < AHEAD_SHARE {
+        BackPressure::None
+    } else if share < BACK_PRESSURE_SHARE {
+        BackPressure::Some
+    } else {
+        BackPressure::Full
+    }
+}
+
+/// Why a row differs, where the evidence shows it. A version that differs stands beside the row
+/// as a condition; by itself it proves no cause.
+fn reason(
+    document: &Document,
+    published: &Published,
+    find: &Find,
+    ours: &CellResult,
+    which: &[Quantity],
+) -> Option<String> {
+    if find.endpoint == DIRECT {
+        return Some("there is no proxy here: it is the machine, its link or the reader".into());
+    }
+    // The segment decides what a corking proxy shows: it waits for one to be full.
+    if find.endpoint.starts_with("haproxy") && ours.cell.link.mss != Some(ETHERNET_MSS) {
+        return Some(format!(
+            "it waits for a full segment, and segments here are {}, not {ETHERNET_MSS} bytes",
+            ours.cell.link.mss.map_or("loopback's 65 KB".into(), |mss| format!("{mss} bytes")),
+        ));
+    }
+    let control = published.rows.iter().find_map(|line| match line.ours {
+        super::Ours::Cell(other) if other == (Find { endpoint: DIRECT, ..*find }) => {
+            Some((line, other.cell(document)?))
+        }
+        _ => None,
+    });
+    let (line, direct) = control?;
+    let same = |quantity: &Quantity| {
+        let index = published.columns.iter().position(|other| other == quantity);
+        let theirs = index.and_then(|index| *line.figures.get(index)?);
+        theirs.zip(quantity.of(direct)).is_some_and(|(theirs, ours)| {
+            !same_shape(*quantity, theirs, ours, published, line, direct)
+        })
+    };
+    which
+        .iter()
+        .all(same)
+        .then(|| "the direct path differs in the same way: it is not the proxy".into())
+}

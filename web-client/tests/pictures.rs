@@ -1,0 +1,168 @@
+//! Geometry and words: pure, so the same tests run natively too.
+
+use measure::arrivals::{Arrivals, Delivery, FrameMark, Reader};
+use measure::ledger::{Entry, Ledger};
+use measure::results::RunRecord;
+use measure::{RunId, Script, Span, Stamp, Verdict};
+use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+use web_client::geometry::{self, Clump, Paths, Picture};
+use web_client::split::Split;
+use web_client::words::{self, Mood};
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+fn delivery(at: i64, seqs: std::ops::Range<u32>) -> Delivery {
+    let frames = seqs
+        .map(|seq| FrameMark { seq: Some(seq), event: true, text: true, terminal: false, end: None })
+        .collect();
+    Delivery { frames, ..Delivery::at(Stamp(at)) }
+}
+
+/// Two frames sent 50 ms apart, both through the tap at 51 ms and in the page at 52 ms.
+fn record(with_wire: bool) -> RunRecord {
+    let entry = |seq: u32, at: i64| Entry {
+        seq,
+        due: Stamp(at),
+        before: Stamp(at),
+        after: Stamp(at),
+        write: seq + 1,
+    };
+    let ledger: Ledger = serde_json::from_value(serde_json::json!({
+        "run": RunId(1), "instance": "i", "attempts": 1, "script": Script::headline(),
+        "upstream_protocol": "HTTP/1.1", "started": 1_000, "writes": 3, "body_bytes": 120,
+        "entries": [entry(0, 1_000), entry(1, 51_000)],
+    }))
+    .unwrap();
+    let mut arrivals = Arrivals::begin(RunId(1), Reader::Fetch, Stamp(0));
+    arrivals.deliveries = vec![delivery(52_000, 0..2)];
+    let mut wire = Arrivals::begin(RunId(1), Reader::Tap, Stamp(0));
+    wire.deliveries = vec![Delivery {
+        kernel: Some(Stamp(51_200)),
+        forwarded: Some(Stamp(51_300)),
+        ..delivery(51_250, 0..2)
+    }];
+    serde_json::from_value(serde_json::json!({
+        "cell": "c", "round": 0, "position": 0, "ledger": ledger, "arrivals": arrivals,
+        "wire": with_wire.then_some(wire),
+    }))
+    .unwrap()
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn a_record_becomes_a_picture_counted_from_the_call() {
+    let picture = Picture::of_record(&record(true));
+    assert_eq!(picture.sent, [Some(Span(1_000)), Some(Span(51_000))]);
+    assert_eq!(picture.wire, [Clump { at: Span(51_200), seqs: vec![0, 1], count: 2 }]);
+    assert_eq!(picture.page, [Clump { at: Span(52_000), seqs: vec![0, 1], count: 2 }]);
+    assert_eq!((picture.latest, picture.arrived(), picture.provisional), (Span(52_000), 2, false));
+    assert_eq!(
+        picture.described(),
+        "2 frames sent, 2 arrived within 52.0 ms, in 1 deliveries, the largest of 2."
+    );
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn lines_bend_at_the_wire_when_there_is_one() {
+    let domain = Span::millis(100);
+    let with = Paths::of(&Picture::of_record(&record(true)), domain);
+    assert_eq!(with.path_lines, "M10.0 9.0L512.0 50.0M510.0 9.0L512.0 50.0");
+    assert_eq!(with.page_lines, "M512.0 50.0L520.0 89.0M512.0 50.0L520.0 89.0");
+    let without = Paths::of(&Picture::of_record(&record(false)), domain);
+    assert_eq!(without.path_lines, "M10.0 9.0L520.0 89.0M510.0 9.0L520.0 89.0");
+    assert_eq!(without.page_lines, "");
+    assert_eq!(without.page_dots[1], "M520.0 89.0L520.0 89.0", "two frames make the second size");
+    assert_eq!((with.labels[0].count, with.labels.len()), (2, 1));
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn a_running_stream_shows_what_the_script_has_due() {
+    let mut arrivals = Arrivals::begin(RunId(1), Reader::Fetch, Stamp(500));
+    arrivals.deliveries = vec![delivery(700, 0..1)];
+    let picture = Picture::live(&arrivals, &Script::headline(), Stamp(100_500));
+    assert!(picture.provisional && picture.wire.is_empty());
+    assert_eq!(picture.sent, [Some(Span(0)), Some(Span::millis(50)), Some(Span::millis(100))]);
+    assert_eq!(picture.page[0].at, Span(200));
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn the_scale_stands_still_until_something_is_late() {
+    let planned = Span::millis(2_000);
+    let still = geometry::domain(planned, Span::ZERO);
+    assert_eq!(still, Span::millis(2_240));
+    assert_eq!(geometry::domain(planned, Span::millis(2_240)), still);
+    let grown = geometry::domain(planned, Span::millis(2_241));
+    assert_eq!(grown, Span::millis(2_800));
+    assert_eq!(geometry::domain(planned, Span::millis(2_799)), grown, "grown in steps");
+    assert_eq!(geometry::domain(Span::ZERO, Span::ZERO), Span::millis(60));
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn a_ruler_has_few_round_marks() {
+    for (ms, step) in [(60, 10), (2_240, 500), (400, 50), (9_000, 2_000), (600_000, 100_000)] {
+        let marks = geometry::ruler(Span::millis(ms));
+        assert_eq!(marks[1].0, Span::millis(step), "{ms} ms");
+        assert!(marks.len() <= 9, "{ms} ms");
+        assert!(marks.iter().all(|(_, share)| (0.0..=1.0).contains(share)));
+    }
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn of_two_counts_without_room_the_larger_stays() {
+    let clump = |ms, count| Clump { at: Span::millis(ms), seqs: Vec::new(), count };
+    let page = vec![clump(0, 2), clump(5, 7), clump(8, 3), clump(500, 4), clump(900, 1)];
+    let picture = Picture { page, ..Picture::default() };
+    let labels = Paths::of(&picture, Span::millis(1_000)).labels;
+    let counts: Vec<u32> = labels.iter().map(|label| label.count).collect();
+    assert_eq!(counts, [7, 4]);
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn the_parts_of_a_split_add_up_to_the_time_to_the_first_token() {
+    let split = Split::of(&record(true)).unwrap();
+    assert_eq!(split.path, Some(Span(50_200)));
+    assert_eq!((split.tap, split.browser), (Some(Span(100)), Some(Span(700))));
+    assert_eq!(split.total(), Span(52_000));
+    let split = Split::of(&record(false)).unwrap();
+    assert_eq!((split.path, split.undivided), (None, Some(Span(51_000))));
+    assert_eq!(split.total(), Span(52_000));
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn figures_have_no_more_digits_than_the_clock() {
+    for (us, step, text) in [
+        (206_400, 5, "206 ms"),
+        (2_349, 5, "2.3 ms"),
+        (2_349, 1_000, "2 ms"),
+        (-16, 5, "0.0 ms"),
+        (-1_260, 5, "−1.3 ms"),
+        (99_960, 5, "100 ms"),
+    ] {
+        assert_eq!(words::span(Span(us), step), text);
+    }
+    assert_eq!((words::fine(5), words::fine(1_200)), ("5 µs".into(), "1.2 ms".into()));
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn names_and_sentences() {
+    assert_eq!(words::list(&["a"]), "a");
+    assert_eq!(words::list(&["a", "b", "c"]), "a, b and c");
+    assert_eq!(words::sentence("held -0.0 ms"), "Held 0.0 ms.");
+    assert_eq!(words::engine("chromium"), "Chromium");
+    assert_eq!(words::verdict(Verdict::Corked).1, Mood::Bad);
+    assert_eq!(words::verdict(Verdict::Live).1, Mood::Good);
+    assert_eq!(words::verdict(Verdict::Void).1, Mood::Open);
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn browsers_are_known_by_their_engine() {
+    use web_client::browser::name_of;
+    let chromium = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) \
+                    HeadlessChrome/156.0.0.0 Safari/537.36";
+    assert_eq!(name_of(chromium), ("chromium", "156".into()));
+    let firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
+    assert_eq!(name_of(firefox), ("firefox", "153".into()));
+    let webkit = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/605.1.15 (KHTML, like Gecko) \
+                  Version/17.6 Safari/605.1.15";
+    assert_eq!(name_of(webkit), ("webkit", "17.6".into()));
+    assert_eq!(name_of("curl/8"), ("unknown", String::new()));
+}
