@@ -3,6 +3,7 @@
 
 mod count;
 mod page;
+mod readme;
 mod test;
 mod tidy;
 mod tools;
@@ -18,6 +19,7 @@ cargo xtask demo [ARGS]     builds the page and the command, then runs `holdup d
 cargo xtask test            every test: format, lints, units, real proxies, the page in Chromium
 cargo xtask page            builds the page into pkg/
 cargo xtask screenshots     pictures of the page into docs/pictures/, by a real run in Chromium
+cargo xtask readme          runs the commands whose output stands in the README, and puts it there
 cargo xtask tidy            house rules that no other tool checks";
 
 fn main() -> ExitCode {
@@ -57,6 +59,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
             ]))?;
             Ok(ExitCode::SUCCESS)
         }
+        Some("readme") => readme::regenerate().map(|()| ExitCode::SUCCESS),
         Some("tidy") => tidy::check().map(|()| ExitCode::SUCCESS),
         _ => {
             eprintln!("{USAGE}");
