@@ -29,6 +29,15 @@ pub(crate) enum Command {
     Emit(Emit),
     /// Proves the instrument on streams whose truth is known
     Selftest(Selftest),
+    /// Turns results into one self-contained HTML file and Markdown
+    Report(Report),
+    /// Writes what a run of the presets found, from its results
+    Findings(Findings),
+    /// Counts wrong blame and missed holds while other work keeps the processors busy
+    Noise(Noise),
+    /// Keeps one processor busy
+    #[command(hide = true)]
+    Spin,
     /// Shows what proxies are pinned, fetches them, shows what they run
     #[command(subcommand)]
     Proxies(Proxies),
@@ -185,6 +194,41 @@ pub(crate) struct Selftest {
     /// Print the table as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The results folder, as --out of measure or browse left it
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Where to put report.html and report.md [default: the results folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Findings {
+    /// A folder with one results folder for each of published, haproxy-trigger, nginx-grid and
+    /// no-delay-cost
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Where to write it [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Noise {
+    /// How many runs of clean paths; as many of held ones come with them
+    #[arg(long, value_name = "N", default_value_t = 200,
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) runs: u32,
+    /// Keep no processor busy: what an idle machine excludes and leaves undecided
+    #[arg(long)]
+    pub(crate) idle: bool,
+    /// Seed of the shuffle
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,14 +4,17 @@ mod browser;
 mod cli;
 mod commands;
 mod exit;
+mod findings;
 mod interrupt;
 mod machine;
 mod page;
 mod progress;
+mod report;
 mod rig;
 mod runner;
 mod store;
 mod table;
+mod watch;
 
 use std::process::ExitCode;
 

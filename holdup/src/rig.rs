@@ -8,7 +8,7 @@ use measure::cell::DIRECT;
 use measure::page::{Lane, Lanes};
 use measure::plan::Plan;
 use measure::results::Endpoint;
-use proxies::{Proxies, Running, Source, StartOptions};
+use proxies::{Probe, Proxies, Running, Source, StartOptions};
 
 use tap::record::Records;
 use tap::{Behaviour, Tap};
@@ -23,6 +23,7 @@ pub(crate) struct Rig {
     pub(crate) endpoints: Vec<Endpoint>,
     addresses: BTreeMap<String, SocketAddr>,
     taps: BTreeMap<String, Tap>,
+    probes: BTreeMap<String, Probe>,
     // Held so that they run; dropped with the rig.
     _running: Vec<Running>,
 }
@@ -57,6 +58,7 @@ impl Rig {
             endpoints: vec![Endpoint::direct()],
             addresses: [(DIRECT.to_string(), emitter)].into(),
             taps: BTreeMap::new(),
+            probes: BTreeMap::new(),
             _running: Vec::new(),
         };
         for name in names.iter().filter(|name| *name != DIRECT) {
@@ -67,6 +69,7 @@ impl Rig {
             match start_one(proxies, name, emitter) {
                 Ok(running) => {
                     rig.addresses.insert(name.clone(), running.listen());
+                    rig.probes.insert(name.clone(), running.probe());
                     rig.endpoints.push(describe(name, label, &running));
                     rig._running.push(running);
                 }
@@ -82,6 +85,25 @@ impl Rig {
             }
         }
         rig
+    }
+
+    /// Adds a relay straight to the emitter that treats its answers in a known way.
+    pub(crate) fn relay(
+        &mut self,
+        behaviour: Behaviour,
+        emitter: SocketAddr,
+        mss: Option<u32>,
+    ) -> std::io::Result<String> {
+        let name = behaviour.name();
+        let tap = Tap::start(any_port(), emitter, behaviour, mss)?;
+        self.addresses.insert(name.clone(), tap.address());
+        self.endpoints.push(Endpoint {
+            name: name.clone(),
+            label: "a relay of our own".into(),
+            ..Endpoint::direct()
+        });
+        self.taps.insert(name.clone(), tap);
+        Ok(name)
     }
 
     /// Puts a tap before every way to the emitter that runs, listening at `listen`'s address on
@@ -119,6 +141,21 @@ impl Rig {
         self.taps.values().map(|tap| tap.records().clone()).collect()
     }
 
+    /// A look at an endpoint's own processes; `None` for one without.
+    pub(crate) fn probe(&self, name: &str) -> Option<Probe> {
+        self.probes.get(name).cloned()
+    }
+
+    /// Says in each cell what its endpoint's configuration says of the way to the emitter.
+    pub(crate) fn describe_links(proxies: &Proxies, plan: &mut Plan) {
+        for cell in &mut plan.cells {
+            if let Ok(endpoint) = proxies.registry().endpoint(&cell.endpoint) {
+                cell.request.upstream_protocol = Some(endpoint.upstream_protocol.to_string());
+                cell.link.pooled = endpoint.pooled;
+            }
+        }
+    }
+
     /// The part of a plan that can be played: what failed to start is left to its row.
     pub(crate) fn playable(&self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
@@ -137,7 +174,9 @@ fn start_one(proxies: &Proxies, name: &str, emitter: SocketAddr) -> Result<Runni
     proxies
         .start(name, emitter, &options, &mut |progress| {
             // What is already there needs no words; what takes time does.
-            if !matches!(progress, proxies::Progress::Ready { source: Source::Wheel { .. }, .. }) {
+            let pinned =
+                |source: &Source| matches!(source, Source::Wheel { .. } | Source::Debian { .. });
+            if !matches!(&progress, proxies::Progress::Ready { source, .. } if pinned(source)) {
                 eprintln!("{progress}");
             }
         })

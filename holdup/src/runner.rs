@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measure::plan::Plan;
 use measure::results::RunRecord;
-use measure::{Cell, Ledger, RunId};
+use measure::{Arrivals, Cell, Ledger, RunId};
 use recv_client::Ask;
 
 use emitter::{Emitter, Lookup};
@@ -12,6 +12,7 @@ use emitter::{Emitter, Lookup};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::rig::Rig;
+use crate::watch::Watch;
 
 /// How long the ledger may take to be complete after the reader has everything: the emitter's
 /// note of its last write comes some microseconds after the bytes.
@@ -70,10 +71,27 @@ impl Executor for Native<'_> {
             (slow.read_bytes as usize, Duration::from_micros(pause))
         });
         ask.target.origin = format!("http://{}", self.emitter.address());
-        let arrivals = recv_client::read(&ask, run);
+        let watch = self
+            .rig
+            .probe(&cell.endpoint)
+            .map(|probe| Watch::begin(probe, cell.request.slow.is_some()));
+        let arrivals = read(&ask, run);
+        let proxy = watch.map(Watch::end);
         let ledger = ledger_of(self.emitter, run);
-        RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None, proxy: None }
+        RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None, proxy }
     }
+}
+
+/// Reads on a thread of its own, which runs before other work where that may be.
+pub(crate) fn read(ask: &Ask, run: RunId) -> Arrivals {
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            wire::priority::raise();
+            recv_client::read(ask, run)
+        });
+        // A panic of the reader is ours, not the endpoint's: it goes on.
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Path and query that play a cell's script under a run id.
@@ -105,7 +123,7 @@ pub(crate) fn ledger_of(emitter: &Emitter, run: RunId) -> Option<Ledger> {
 mod tests {
     use super::*;
     use measure::plan::ReaderProfile;
-    use measure::{Arrivals, Reader, Stamp};
+    use measure::{Reader, Stamp};
 
     struct Fake(Vec<String>, Interrupt, usize);
 

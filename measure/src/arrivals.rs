@@ -196,6 +196,12 @@ pub struct Arrivals {
     /// The segment size the sender used, payload bytes, as the kernel told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment_bytes: Option<u32>,
+    /// TCP segments with payload that came, as the kernel counted them (native readers on Linux).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments_in: Option<u64>,
+    /// Bytes of the response's head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_bytes: Option<u64>,
 }
 
 impl Arrivals {
@@ -218,6 +224,8 @@ impl Arrivals {
             clock: None,
             page: None,
             segment_bytes: None,
+            segments_in: None,
+            head_bytes: None,
         }
     }
 

@@ -23,6 +23,7 @@ pub mod script;
 pub mod sse;
 pub mod stats;
 pub mod summary;
+pub mod trigger;
 pub mod units;
 pub mod verdict;
 

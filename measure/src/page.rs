@@ -318,7 +318,7 @@ mod tests {
             (("readers", "xhr"), "no reader is called \"xhr\": known are eventsource, fetch"),
             (
                 ("preset", "x"),
-                "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, published",
+                "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, published",
             ),
             (("colour", "red"), "no setting is called \"colour\""),
             (("frames", "0"), "frames is 0: it must be from 1 to 99999"),

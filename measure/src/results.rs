@@ -32,6 +32,9 @@ pub struct Machine {
     pub load_after: Option<f64>,
     /// The receive buffer offered at each `recv()`, bytes.
     pub recv_buffer: u32,
+    /// Nice value of the threads that take times; absent where it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
 }
 
 /// One way to the emitter and what it runs.
@@ -96,9 +99,6 @@ pub struct ProxySide {
     /// Processor time that its processes used, microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<Span>,
-    /// TCP segments with payload that the reader's connection received.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub segments_in: Option<u64>,
 }
 
 /// One run, raw.
@@ -209,6 +209,28 @@ impl Document {
     }
 }
 
+/// What became of one run: what it shows, or why it may not be looked at.
+pub type Judgement = Result<Finding, Exclusion>;
+
+/// Judges every run by itself, in their order, as [`derive_cells`] does before it pools: the
+/// guards first, the control of the run's round among them, then the verdict.
+pub fn judge_runs(cells: &[Cell], runs: &[RunRecord], guards: &Guards) -> Vec<Judgement> {
+    let thresholds = Thresholds::standard();
+    let unclean = unclean_rounds(cells, runs, guards);
+    runs.iter()
+        .map(|run| {
+            let Some(cell) = cells.iter().find(|cell| cell.id() == run.cell) else {
+                return Ok(Finding::new(Verdict::CannotTell, "no cell has this run's id"));
+            };
+            let judged = judge(cell, run, unclean.get(&(cell.control_key(), run.round)), guards);
+            match judged.exclusion {
+                Some(exclusion) => Err(exclusion),
+                None => Ok(crate::verdict::of_run(judged.path(), &thresholds)),
+            }
+        })
+        .collect()
+}
+
 /// Derives the rows from raw runs: judges each run, voids what the direct path voids, pools.
 pub fn derive_cells(
     cells: &[Cell],
@@ -290,6 +312,10 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
         tap_costs: run.wire.as_ref().map_or(Vec::new(), |wire| {
             wire.deliveries.iter().filter_map(|d| Some(d.forwarded? - d.kernel?)).collect()
         }),
+        head_bytes: run.arrivals.head_bytes,
+        segments_in: run.arrivals.segments_in,
+        bytes_in: run.arrivals.deliveries.iter().map(|delivery| delivery.bytes).sum(),
+        cpu_us: run.proxy.as_ref().and_then(|proxy| proxy.cpu_us),
         clock_uncertainty: run.arrivals.clock.map(|clock| clock.uncertainty()),
         temp_file_bytes: run.proxy.as_ref().and_then(|proxy| proxy.temp_file_bytes),
         measurement,

@@ -62,6 +62,21 @@ pub struct Summary {
     /// The tap's own frames per read of the same streams, for a browser's cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_frames_per_read: Option<RatioSpread>,
+    /// Bytes of the response's head, median over runs (native readers).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_bytes: Option<u64>,
+    /// How long the first frame was held (`k − e`, nothing taken off).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_hold_us: Option<Spread>,
+    /// TCP segments with payload that came, median over runs (native readers on Linux).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments_in: Option<u64>,
+    /// Bytes that came, framing included, median over runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_in: Option<u64>,
+    /// Processor time of the proxy's processes in a run, median over runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_us: Option<Span>,
     /// Share of runs whose frames all came at once.
     pub single_delivery_share: Option<f64>,
     /// `k − e` less the direct path's median.
@@ -106,6 +121,14 @@ pub struct JudgedRun {
     pub clock_uncertainty: Option<Span>,
     /// Largest temporary file that the proxy held open.
     pub temp_file_bytes: Option<u64>,
+    /// Bytes of the response's head.
+    pub head_bytes: Option<u64>,
+    /// TCP segments with payload that came.
+    pub segments_in: Option<u64>,
+    /// Bytes that came, framing included.
+    pub bytes_in: Option<u64>,
+    /// Processor time of the proxy's processes.
+    pub cpu_us: Option<Span>,
     /// Why it does not count.
     pub exclusion: Option<Exclusion>,
 }
@@ -193,6 +216,13 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         wire_frames_per_read: RatioSpread::of(
             complete().filter_map(|run| run.wire.as_ref()?.frames_per_read()),
         ),
+        head_bytes: middle(complete().filter_map(|run| run.head_bytes)),
+        first_hold_us: Spread::of(
+            complete().filter_map(|run| run.path().holds.first()).map(|hold| hold.after),
+        ),
+        segments_in: middle(complete().filter_map(|run| run.segments_in)),
+        bytes_in: middle(complete().filter_map(|run| run.bytes_in)),
+        cpu_us: middle(complete().filter_map(|run| run.cpu_us)),
         single_delivery_share: (complete_count > 0).then(|| single as f64 / complete_count as f64),
         path_hold_us: Spread::of(
             complete().flat_map(JudgedRun::path_holds).map(|hold| hold - floor.unwrap_or_default()),
@@ -210,6 +240,13 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         clock_uncertainty_us: complete().filter_map(|run| run.clock_uncertainty).max(),
         verdict,
     }
+}
+
+/// The middle one of some figures.
+fn middle<T: Copy + Ord>(figures: impl Iterator<Item = T>) -> Option<T> {
+    let mut sorted: Vec<T> = figures.collect();
+    sorted.sort_unstable();
+    crate::stats::nearest_rank(&sorted, 0.5)
 }
 
 impl JudgedRun {

@@ -337,8 +337,11 @@ fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding>
         return None;
     }
     let segment = measurement.segment_bytes.map(u64::from).filter(|bytes| *bytes > 0);
+    // A burst that its last frame filled up to a segment: without that frame it was under one.
     let fills = |burst: &Burst| {
-        burst.bytes.zip(segment).is_some_and(|(bytes, segment)| bytes % segment == 0)
+        burst.bytes.zip(segment).is_some_and(|(bytes, segment)| {
+            bytes >= segment && bytes - bytes / u64::from(burst.frames) < segment
+        })
     };
     let timed = |burst: &Burst| {
         burst
@@ -357,7 +360,7 @@ fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding>
     let wait = median(&first_holds)?;
     let cause = if by_segment > by_timer {
         format!(
-            "{by_segment} of {} bursts fill whole segments of {} bytes",
+            "{by_segment} of {} bursts came as soon as a segment of {} bytes was full",
             waiting.len(),
             segment?
         )

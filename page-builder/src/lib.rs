@@ -121,14 +121,16 @@ fn sizes(folder: &Path) -> Result<Vec<FileSize>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(next) = folders.pop() {
-        let entries = fs::read_dir(&next).with_context(|| format!("cannot list {}", next.display()))?;
+        let entries =
+            fs::read_dir(&next).with_context(|| format!("cannot list {}", next.display()))?;
         for entry in entries {
             let path = entry?.path();
             if path.is_dir() {
                 folders.push(path);
                 continue;
             }
-            let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let bytes =
+                fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
             files.push(FileSize { name, raw: bytes.len() as u64, gzipped: gzipped(&bytes)? });
         }
@@ -153,8 +155,9 @@ mod tests {
         let out = place.path().join("pkg");
         fs::create_dir(&out).unwrap();
         fs::write(out.join("web_client.js"), "old").unwrap();
-        let error = build(&Build { wasm: place.path().join("none.wasm"), out: out.clone(), css: None })
-            .unwrap_err();
+        let error =
+            build(&Build { wasm: place.path().join("none.wasm"), out: out.clone(), css: None })
+                .unwrap_err();
         assert!(error.to_string().contains("--profile page"), "{error}");
         assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
     }

@@ -1,7 +1,10 @@
 //! The registry and the configuration files, carried in the program so that it works alone.
 
 /// The text of `registry.toml`.
-pub(crate) const REGISTRY: &str = include_str!("../registry.toml");
+pub(crate) const ENGINES: &str = include_str!("../registry.toml");
+
+/// The text of `endpoints.toml`.
+pub(crate) const ENDPOINTS: &str = include_str!("../endpoints.toml");
 
 /// A configuration file of this folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +30,36 @@ macro_rules! files {
 
 /// Every configuration file. A test holds this list against the folder and the registry.
 pub(crate) const FILES: &[ConfigFile] = files![
+    "apache/apache.conf",
     "caddy/Caddyfile",
+    "caddy/Caddyfile-encode",
+    "caddy/Caddyfile-encode-all",
+    "caddy/Caddyfile-fresh",
+    "caddy/Caddyfile-keepalive",
     "envoy/envoy.yaml",
     "haproxy/haproxy-no-delay.cfg",
     "haproxy/haproxy.cfg",
+    "nginx/cors.conf",
+    "nginx/http.conf",
     "nginx/nginx-buffering-off.conf",
+    "nginx/nginx-fresh.conf",
+    "nginx/nginx-gzip-buffering-off.conf",
+    "nginx/nginx-gzip.conf",
+    "nginx/nginx-http10-buffering-off.conf",
+    "nginx/nginx-http10-gzip-buffering-off.conf",
+    "nginx/nginx-http10-gzip.conf",
+    "nginx/nginx-http10.conf",
+    "nginx/nginx-keepalive.conf",
+    "nginx/nginx-no-temp-file.conf",
+    "nginx/nginx-shadow-cured.conf",
+    "nginx/nginx-shadowed.conf",
     "nginx/nginx.conf",
+    "nginx/process.conf",
+    "traefik/dynamic-compress-excluded.yaml",
+    "traefik/dynamic-compress.yaml",
+    "traefik/dynamic-fresh.yaml",
+    "traefik/dynamic-keepalive.yaml",
     "traefik/dynamic.yaml",
     "traefik/traefik.yaml",
+    "varnish/varnish.vcl",
 ];

@@ -1,7 +1,8 @@
 //! Real reverse proxies: what is pinned, how it is fetched, configured, started and ended.
 //!
-//! `registry.toml` names engines and endpoints; the code knows none by name. One folder
-//! for each engine holds its real configuration files. [`Proxies`] is the way in.
+//! `registry.toml` names engines and `endpoints.toml` endpoints; the code knows none by
+//! name. One folder for each program holds its real configuration files. [`Proxies`] is
+//! the way in.
 //!
 //! Everything here blocks: call it outside of async tasks. Children run under a
 //! [supervisor](supervise), so that none outlives the program, however it ends.
@@ -15,9 +16,12 @@ pub mod source;
 pub mod supervise;
 mod template;
 
-pub use launcher::{Running, StartError, StartOptions};
-pub use names::{EndpointName, EngineName, NameError, PackageName, Platform, Sha256Hash, Version};
+pub use launcher::{Probe, Running, StartError, StartOptions};
+pub use names::{
+    DebianPackage, DebianVersion, EndpointName, EngineName, NameError, PackageName, Platform,
+    Sha256Hash, Version,
+};
 pub use pool::{Fetched, Listing, Proxies, ProxyError};
-pub use registry::Registry;
+pub use registry::{Registry, UpstreamProtocol};
 pub use source::{OwnProgram, Program, Progress, Source, Sources, State};
 pub use template::RenderError;

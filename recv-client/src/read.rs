@@ -68,6 +68,7 @@ pub fn read(ask: &Ask, run: RunId) -> Arrivals {
                 Ok(_) => follow(&mut socket, &mut arrivals, silence, ask.slow),
                 Err(error) => failed("send the request", ask.address, &error),
             };
+            arrivals.segments_in = socket.segments_in();
         }
         Err(error) => arrivals.end = End::Failed { what: error.to_string() },
     }
@@ -156,6 +157,7 @@ impl Response {
             .map_err(|error| error.to_string())?;
         if let Some(head) = self.framer.head().filter(|_| !had_head) {
             arrivals.head = Some(delivery.at);
+            arrivals.head_bytes = Some(head.bytes as u64);
             arrivals.status = Some(head.status);
             arrivals.content_type = head.header("content-type").map(String::from);
             arrivals.content_encoding = head.header("content-encoding").map(String::from);

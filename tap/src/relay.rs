@@ -48,6 +48,8 @@ impl Tap {
         let options = Options { segment, ..Options::default() };
         let thread = std::thread::Builder::new().name("tap".into()).spawn(move || {
             let (records, stopping) = theirs;
+            // The threads of its connections inherit it.
+            wire::priority::raise();
             for client in listener.incoming() {
                 if stopping.load(Ordering::Relaxed) {
                     return;

@@ -149,10 +149,7 @@ async fn send(request: &Request) -> Result<Response, ApiError> {
     }
 }
 
-async fn body<T>(
-    response: Response,
-    read: fn(&Json) -> Result<T, String>,
-) -> Result<T, ApiError> {
+async fn body<T>(response: Response, read: fn(&Json) -> Result<T, String>) -> Result<T, ApiError> {
     let text = text(response).await?;
     Json::parse(&text).and_then(|json| read(&json)).map_err(ApiError::Unreadable)
 }

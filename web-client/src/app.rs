@@ -87,10 +87,10 @@ fn listen_to_keys(model: Model) -> Option<Listener> {
     let document = web_sys::window()?.document()?;
     Some(Listener::new(&document, "keydown", move |event| {
         let event: KeyboardEvent = event.unchecked_into();
-        let typing = event
-            .target()
-            .and_then(|target| target.dyn_into::<HtmlElement>().ok())
-            .is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA"));
+        let typing =
+            event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok()).is_some_and(
+                |element| matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA"),
+            );
         if typing || event.ctrl_key() || event.meta_key() || event.alt_key() {
             return;
         }

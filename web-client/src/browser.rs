@@ -15,9 +15,8 @@ thread_local! {
 
 /// The page's own monotonic clock, microseconds since its time origin.
 pub fn now_us() -> i64 {
-    PERFORMANCE.with(|clock| {
-        clock.as_ref().map_or(0, |clock| (clock.now() * 1_000.0).round() as i64)
-    })
+    PERFORMANCE
+        .with(|clock| clock.as_ref().map_or(0, |clock| (clock.now() * 1_000.0).round() as i64))
 }
 
 /// Leaves a mark in the page's performance timeline.
@@ -47,12 +46,7 @@ pub fn browser() -> Browser {
     let window = web_sys::window();
     let agent = window.as_ref().and_then(|w| w.navigator().user_agent().ok()).unwrap_or_default();
     let (name, version) = name_of(&agent);
-    Browser {
-        name: name.into(),
-        version,
-        isolated: is_isolated(),
-        clock_step_us: clock_step_us(),
-    }
+    Browser { name: name.into(), version, isolated: is_isolated(), clock_step_us: clock_step_us() }
 }
 
 /// Whether this page is cross-origin isolated, and so has the browser's fine clock.

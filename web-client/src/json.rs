@@ -125,7 +125,10 @@ pub fn lanes(json: &Json) -> Read<Lanes> {
         load: json.get("load").map(|load| load.number()).transpose()?,
         mss: json.small_if_any("mss")?,
         lanes: json.list("lanes", |lane| {
-            Ok(Lane { endpoint: endpoint(&lane.field("endpoint")?)?, origin: lane.text_if_any("origin") })
+            Ok(Lane {
+                endpoint: endpoint(&lane.field("endpoint")?)?,
+                origin: lane.text_if_any("origin"),
+            })
         })?,
     })
 }
@@ -361,8 +364,11 @@ pub fn finished(finished: &Finished) -> String {
 }
 
 fn arrivals_written(arrivals: &Arrivals) -> Writing {
-    let deliveries: Array =
-        arrivals.deliveries.iter().map(|delivery| JsValue::from(delivery_written(delivery).0)).collect();
+    let deliveries: Array = arrivals
+        .deliveries
+        .iter()
+        .map(|delivery| JsValue::from(delivery_written(delivery).0))
+        .collect();
     let mut writing = Writing::new()
         .put("run", arrivals.run.to_string())
         .put("reader", arrivals.reader.name())

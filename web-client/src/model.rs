@@ -221,7 +221,9 @@ impl LaneModel {
             Some((log, _, script)) => {
                 Some(Picture::live(&log.borrow().arrivals, script, Stamp(browser::now_us())))
             }
-            None => raw.pictures.iter().find(|(id, _)| id == cell).map(|(_, picture)| picture.clone()),
+            None => {
+                raw.pictures.iter().find(|(id, _)| id == cell).map(|(_, picture)| picture.clone())
+            }
         };
         self.with_raw(drawn).flatten().unwrap_or_default()
     }
@@ -274,10 +276,7 @@ impl Model {
             records: RefCell::default(),
             lanes: RefCell::default(),
         };
-        Model {
-            state: RwSignal::new(state),
-            shared: StoredValue::new_local(Rc::new(shared)),
-        }
+        Model { state: RwSignal::new(state), shared: StoredValue::new_local(Rc::new(shared)) }
     }
 
     /// Reads the state and follows it.

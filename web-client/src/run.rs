@@ -183,9 +183,10 @@ async fn other_sides(
     let mut ledger = None;
     for _ in 0..LEDGER_TRIES {
         ledger = api::ledger(run).await?;
-        if ledger.as_ref().is_none_or(|ledger: &Ledger| {
-            ledger.done.is_some() || ledger.broken.is_some()
-        }) {
+        if ledger
+            .as_ref()
+            .is_none_or(|ledger: &Ledger| ledger.done.is_some() || ledger.broken.is_some())
+        {
             break;
         }
         pause(model).await?;

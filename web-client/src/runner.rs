@@ -114,9 +114,8 @@ async fn watch_emitter(model: Model) {
 /// The emitter answers again. If it is another process, its lanes are other lanes.
 async fn back_again(model: Model) {
     let Ok(lanes) = api::lanes().await else { return };
-    let same = model.look(|state| {
-        state.lanes.as_ref().is_some_and(|before| before.instance == lanes.instance)
-    });
+    let same = model
+        .look(|state| state.lanes.as_ref().is_some_and(|before| before.instance == lanes.instance));
     if same == Some(false) {
         model.set_lanes(lanes);
         model.reset();
@@ -204,11 +203,7 @@ pub fn run_at_once(model: Model) {
 }
 
 /// Runs a plan, unless one runs already, and leaves the page as it then is.
-fn start(
-    model: Model,
-    sight: Sight,
-    plan: impl AsyncFnOnce() -> Result<(), Halt> + 'static,
-) {
+fn start(model: Model, sight: Sight, plan: impl AsyncFnOnce() -> Result<(), Halt> + 'static) {
     if model.look(State::may_run) != Some(true) {
         return;
     }

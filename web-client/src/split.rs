@@ -77,6 +77,8 @@ pub fn run_of_median<'a>(
 ) -> Option<&'a RunRecord> {
     records.iter().filter(|record| record.cell == cell).min_by_key(|record| {
         let first = record.arrivals.frames().find(|(_, frame)| frame.text);
-        first.map_or(Span(i64::MAX), |(delivery, _)| (delivery.at - record.arrivals.call - median).abs())
+        first.map_or(Span(i64::MAX), |(delivery, _)| {
+            (delivery.at - record.arrivals.call - median).abs()
+        })
     })
 }

@@ -83,9 +83,9 @@ pub fn engine(name: &str) -> String {
         "unknown" => "this browser".into(),
         other => {
             let mut letters = other.chars();
-            letters.next().map_or(String::new(), |first| {
-                first.to_uppercase().chain(letters).collect()
-            })
+            letters
+                .next()
+                .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
         }
     }
 }
@@ -110,12 +110,13 @@ pub fn excluded(row: &CellResult) -> u32 {
 }
 
 /// The figure below which these rows claim nothing: the clock's uncertainty, its step, and how
-/// far apart the two ends of a write stand.
-pub fn floor(rows: &[&CellResult], clock_step_us: i64) -> Span {
-    rows.iter()
+/// far apart the two ends of a write stand; `None` when no row claims anything.
+pub fn floor(rows: &[&CellResult], clock_step_us: i64) -> Option<Span> {
+    let limits = rows
+        .iter()
         .flat_map(|row| [row.summary.clock_uncertainty_us, row.summary.path_uncertainty_us])
-        .flatten()
-        .fold(Span(clock_step_us), Ord::max)
+        .flatten();
+    Some(limits.max()?.max(Span(clock_step_us)))
 }
 
 /// The whole run in a sentence or two, from the rows of one reader; `None` before a run.
@@ -129,15 +130,8 @@ pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Op
             .map(|row| row.cell.endpoint.as_str())
             .collect()
     };
-    let mut said = Vec::new();
-    for row in ran.iter().filter(|row| {
-        matches!(
-            row.summary.verdict.name,
-            Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind
-        )
-    }) {
-        said.push(holding(row, clock_step_us));
-    }
+    let holders = ran.iter().filter_map(|row| holding(row, clock_step_us));
+    let mut said: Vec<String> = holders.collect();
     let live = named(&[Verdict::Live]);
     if !live.is_empty() {
         let pass = if live.len() == 1 { "passes" } else { "pass" };
@@ -157,29 +151,37 @@ pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Op
         1 => String::new(),
         lanes => format!(", {lanes} lanes at once"),
     };
+    let floor = floor(&ran, clock_step_us).map_or(String::new(), |floor| {
+        format!(" Nothing below {} is claimed.", span(floor, clock_step_us))
+    });
     Some(format!(
-        "In {}, by {}{at_once}: {}. Nothing below {} is claimed.",
+        "In {}, by {}{at_once}: {}.{floor}",
         engine(engine_name),
         reader(first.cell.reader),
         said.join("; "),
-        span(floor(&ran, clock_step_us), clock_step_us),
     ))
 }
 
-fn holding(row: &CellResult, clock_step_us: i64) -> String {
-    let name = &row.cell.endpoint;
-    let ttft = row.summary.ttft_us.as_ref().map(|spread| span(spread.median, clock_step_us));
+/// What a lane that holds tokens does to them; `None` for one that does not.
+fn holding(row: &CellResult, clock_step_us: i64) -> Option<String> {
+    let (name, summary) = (&row.cell.endpoint, &row.summary);
+    let ttft = summary.ttft_us.as_ref().map(|spread| span(spread.median, clock_step_us));
     let first = ttft.map_or(String::new(), |ttft| format!(", the first after {ttft}"));
-    match row.summary.verdict.name {
+    let per_read = summary.wire_frames_per_read.as_ref().or(summary.frames_per_read.as_ref());
+    let together =
+        per_read.map_or(String::new(), |spread| format!(", {:.1} at a time", spread.median));
+    Some(match summary.verdict.name {
         Verdict::Held => format!("{name} holds the tokens to the end{first}"),
-        _ => {
-            let per_read =
-                row.summary.wire_frames_per_read.as_ref().or(row.summary.frames_per_read.as_ref());
-            let together = per_read
-                .map_or(String::new(), |spread| format!(", {:.1} at a time", spread.median));
-            format!("{name} holds the tokens back{first}{together}")
+        Verdict::Corked => format!("{name} holds the tokens back{first}{together}"),
+        Verdict::BufferBursts => {
+            format!("{name} lets the tokens go a buffer at a time{first}{together}")
         }
-    }
+        Verdict::OneBehind => format!("{name} holds each token until the next one comes{first}"),
+        Verdict::BatchedAtOrigin => {
+            format!("through {name} the tokens come as the origin wrote them{together}")
+        }
+        _ => return None,
+    })
 }
 
 /// A finding's reason as a sentence: a capital letter at its start, a stop at its end.

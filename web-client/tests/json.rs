@@ -1,5 +1,8 @@
 //! The page's JSON against `measure`'s serde impls, in both directions.
 
+// Clippy takes these for plain functions, not for tests.
+#![allow(clippy::unwrap_used)]
+
 use measure::arrivals::{Arrivals, Delivery, End, FrameMark, PageState, Reader};
 use measure::clock::ClockSync;
 use measure::ledger::{Entry, Ledger};
@@ -33,7 +36,10 @@ fn full_arrivals() -> Arrivals {
                 forwarded: Some(Stamp(8)),
                 bytes: Some(66),
                 body_bytes: Some(0),
-                frames: vec![mark, FrameMark { seq: None, event: false, text: false, terminal: true, end: None }],
+                frames: vec![
+                    mark,
+                    FrameMark { seq: None, event: false, text: false, terminal: true, end: None },
+                ],
                 ..Delivery::at(Stamp(7))
             },
             Delivery::at(Stamp(9)),
@@ -96,9 +102,10 @@ fn ledgers_are_read_with_every_kind_of_script() {
     };
     let headers = vec![Header { name: "X-Accel-Buffering".into(), value: "no".into() }];
     let odd = Script { body, framing: Framing::Close, nagle: true, headers };
-    for (script, done, broken) in
-        [(Script::headline(), Some(Stamp(99)), None), (odd, None, Some("the client left".to_string()))]
-    {
+    for (script, done, broken) in [
+        (Script::headline(), Some(Stamp(99)), None),
+        (odd, None, Some("the client left".to_string())),
+    ] {
         // From JSON, so that fields added to the ledger need not be named here.
         let mut value = serde_json::json!({
             "run": RUN, "instance": "i", "attempts": 1, "script": script,

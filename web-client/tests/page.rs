@@ -1,5 +1,8 @@
 //! The page's own watch, its address, its clock, and its view of a run.
 
+// Clippy takes these for plain functions, not for tests.
+#![allow(clippy::unwrap_used)]
+
 use gloo_timers::future::TimeoutFuture;
 use measure::arrivals::{Arrivals, Delivery, Reader};
 use measure::clock::ClockSync;
@@ -97,7 +100,8 @@ fn every_stamp_is_converted_to_the_shared_clock() {
 fn reads_that_webkit_split_are_joined() {
     let mut arrivals = Arrivals::begin(RunId(1), Reader::Fetch, Stamp(0));
     let read = |at, bytes| Delivery { bytes: Some(bytes), ..Delivery::at(Stamp(at)) };
-    arrivals.deliveries = vec![read(1_000, 123), read(1_200, 207), read(1_600, 60), read(1_900, 60)];
+    arrivals.deliveries =
+        vec![read(1_000, 123), read(1_200, 207), read(1_600, 60), read(1_900, 60)];
     run::join_close(&mut arrivals);
     let joined: Vec<_> = arrivals.deliveries.iter().map(|d| (d.at.0, d.bytes)).collect();
     assert_eq!(joined, [(1_000, Some(330)), (1_600, Some(120))]);

@@ -1,5 +1,8 @@
 //! Geometry and words: pure, so the same tests run natively too.
 
+// Clippy takes these for plain functions, not for tests.
+#![allow(clippy::unwrap_used)]
+
 use measure::arrivals::{Arrivals, Delivery, FrameMark, Reader};
 use measure::ledger::{Entry, Ledger};
 use measure::results::RunRecord;
@@ -13,7 +16,13 @@ wasm_bindgen_test_configure!(run_in_browser);
 
 fn delivery(at: i64, seqs: std::ops::Range<u32>) -> Delivery {
     let frames = seqs
-        .map(|seq| FrameMark { seq: Some(seq), event: true, text: true, terminal: false, end: None })
+        .map(|seq| FrameMark {
+            seq: Some(seq),
+            event: true,
+            text: true,
+            terminal: false,
+            end: None,
+        })
         .collect();
     Delivery { frames, ..Delivery::at(Stamp(at)) }
 }

@@ -1,5 +1,8 @@
 //! Both readers on streams from Blob URLs: no server, a real browser.
 
+// Clippy takes these for plain functions, not for tests.
+#![allow(clippy::unwrap_used)]
+
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -63,7 +66,11 @@ async fn both_readers_recognise_every_frame() {
         assert_eq!((log.arrivals.foreign_frames, log.arrivals.tail_bytes), (0, 0));
         assert!(log.text.starts_with("the token"), "{:?}", log.text);
         // Frames that are there at once are few deliveries, not forty-one.
-        assert!(log.arrivals.deliveries.len() < 10, "{reader:?}: {}", log.arrivals.deliveries.len());
+        assert!(
+            log.arrivals.deliveries.len() < 10,
+            "{reader:?}: {}",
+            log.arrivals.deliveries.len()
+        );
         let times: Vec<i64> = log.arrivals.deliveries.iter().map(|d| d.at.0).collect();
         assert!(times.is_sorted() && times[0] >= log.arrivals.call.0);
     }
@@ -102,7 +109,10 @@ async fn a_stream_without_its_terminal_event_is_closed_and_told() {
 async fn another_runs_frames_are_counted_apart() {
     let url = BlobUrl::of_script(&Script::headline(), RunId(1));
     let log = read(Reader::Fetch, &url.0).await;
-    assert_eq!((log.borrow().arrivals.foreign_frames, log.borrow().arrivals.frames().count()), (41, 0));
+    assert_eq!(
+        (log.borrow().arrivals.foreign_frames, log.borrow().arrivals.frames().count()),
+        (41, 0)
+    );
 }
 
 #[wasm_bindgen_test]
@@ -140,7 +150,9 @@ async fn events_of_one_task_are_together_and_of_two_tasks_are_not() {
         let first = marker.current();
         assert_eq!(marker.current(), first, "the same task");
         // A microtask runs between the events of one task.
-        wasm_bindgen_futures::JsFuture::from(js_sys::Promise::resolve(&JsValue::NULL)).await.unwrap();
+        wasm_bindgen_futures::JsFuture::from(js_sys::Promise::resolve(&JsValue::NULL))
+            .await
+            .unwrap();
         assert_eq!(marker.current(), first, "a microtask is no task");
         TimeoutFuture::new(20).await;
         assert_ne!(marker.current(), first, "a later task");

@@ -7,7 +7,10 @@
 pub mod connect;
 pub mod http1;
 pub mod moment;
+pub mod priority;
 pub mod socket;
+#[cfg(target_os = "linux")]
+mod tcp_info;
 
 pub use connect::{Options, connect};
 pub use moment::Moment;

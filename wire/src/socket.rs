@@ -98,6 +98,19 @@ impl TcpSocket {
         socket2::SockRef::from(&self.stream).tcp_mss().ok()
     }
 
+    /// Segments with payload that came so far, as the kernel counts them; absent where it cannot
+    /// be asked.
+    #[cfg(target_os = "linux")]
+    pub fn segments_in(&self) -> Option<u64> {
+        crate::tcp_info::segments_in(&self.stream)
+    }
+
+    /// Other kernels are not asked.
+    #[cfg(not(target_os = "linux"))]
+    pub fn segments_in(&self) -> Option<u64> {
+        None
+    }
+
     /// The stream, for its addresses and switches.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
@@ -210,6 +223,7 @@ mod tests {
         let sent = sender.join().unwrap();
         assert_eq!(reads.len(), 5);
         assert_eq!(near.reads(), 5);
+        assert_eq!(near.segments_in(), Some(5), "as the kernel counts");
         for (read, (before, _)) in reads.iter().zip(&sent) {
             assert_eq!(read.bytes, 10);
             assert!(read.entered <= read.at);

@@ -2,6 +2,7 @@
 //! it builds and calls.
 
 mod count;
+mod findings;
 mod page;
 mod readme;
 mod test;
@@ -19,6 +20,7 @@ cargo xtask demo [ARGS]     builds the page and the command, then runs `holdup d
 cargo xtask test            every test: format, lints, units, real proxies, the page in Chromium
 cargo xtask page            builds the page into pkg/
 cargo xtask screenshots     pictures of the page into docs/pictures/, by a real run in Chromium
+cargo xtask findings        measures the presets (about half an hour) and writes docs/findings.md
 cargo xtask readme          runs the commands whose output stands in the README, and puts it there
 cargo xtask tidy            house rules that no other tool checks";
 
@@ -58,6 +60,9 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
                 "docs/pictures",
             ]))?;
             Ok(ExitCode::SUCCESS)
+        }
+        Some("findings") => {
+            findings::make(rest.iter().any(|word| word == "--keep")).map(|()| ExitCode::SUCCESS)
         }
         Some("readme") => readme::regenerate().map(|()| ExitCode::SUCCESS),
         Some("tidy") => tidy::check().map(|()| ExitCode::SUCCESS),

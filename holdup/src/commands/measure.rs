@@ -37,9 +37,10 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     };
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
     let asked = &options.rig.endpoints;
-    let plan =
+    let mut plan =
         Plan::preset(&options.preset, asked, &[profile], options.rig.mss.0, options.runs, seed)
             .map_err(Problem::usage)?;
+    Rig::describe_links(&proxies, &mut plan);
     let mut store =
         options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
     let interrupt = Interrupt::listen();

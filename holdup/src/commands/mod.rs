@@ -3,8 +3,11 @@
 mod browse;
 mod demo;
 mod emit;
+mod findings;
 pub(crate) mod measure;
+mod noise;
 mod proxies;
+mod report;
 mod selftest;
 
 use crate::cli::{Cli, Command};
@@ -18,6 +21,10 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Browse(options) => browse::run(&options),
         Command::Emit(options) => emit::run(&options),
         Command::Selftest(options) => selftest::run(&options),
+        Command::Report(options) => report::run(&options),
+        Command::Findings(options) => findings::run(&options),
+        Command::Noise(options) => noise::run(&options),
+        Command::Spin => noise::spin(),
         Command::Proxies(options) => proxies::run(&options),
     }
 }

@@ -20,7 +20,7 @@ use tap::{Behaviour, Tap};
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::rig::any_port;
-use crate::runner::{ledger_of, stream_path};
+use crate::runner::{ledger_of, read, stream_path};
 
 /// What must come out for one relay.
 struct Truth {
@@ -156,7 +156,7 @@ fn measure_one(emitter: &Emitter, cell: &Cell, truth: Truth) -> Result<Row, Prob
     let cell = &Cell { script: truth.script.clone(), ..cell.clone() };
     let mut ask = Ask::plain(address, stream_path(cell, run));
     ask.options.segment = cell.link.mss;
-    let arrivals = recv_client::read(&ask, run);
+    let arrivals = read(&ask, run);
     let ledger = ledger_of(emitter, run);
     let snd_mss = ledger.as_ref().and_then(|ledger| ledger.segment_bytes);
     // Each relay stands alone here: its own truth is the control, so the cell is judged as one

@@ -292,7 +292,7 @@ mod tests {
         let error = Plan::preset("nope", &[], &[], None, 1, 1).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no preset is called \"nope\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, published"
+            "no preset is called \"nope\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, published"
         );
     }
 }

@@ -4,8 +4,7 @@
 //! published figure of a row falls into the same class as ours, or within the stated factor.
 //! The classes, with their reasons, are the constants of this file; [`rules`] says them in words.
 
-use super::{Figure, Find, Line, Published, Quantity};
-use crate::cell::{DIRECT, ETHERNET_MSS};
+use super::{Figure, Find, Line, Published, Quantity, causes};
 use crate::results::{CellResult, Document};
 use crate::units::Span;
 use crate::verdict::Verdict;
@@ -52,7 +51,7 @@ impl Agreement {
 
 /// A first token within this came at once: the 20 ms within which a hold counts as none, and
 /// 10 ms for connecting and for the head.
-const AT_ONCE: Span = Span::millis(30);
+pub(super) const AT_ONCE: Span = Span::millis(30);
 /// The kernel's 200 ms cork timer, less the frames that a full segment may release early, and
 /// with the room that the verdicts give it on a busy machine.
 const CORK: (Span, Span) = (Span::millis(150), Span::millis(260));
@@ -83,6 +82,8 @@ const BACK_PRESSURE_SHARE: f64 = 0.5;
 const NO_FILE: u64 = 1_000_000;
 /// The greatest share of excluded runs that was published for a condition.
 const EXCLUDED_MOST: f64 = 0.117;
+/// Published: twice as many with Nagle's algorithm on (5.0% and 10.0%).
+const EXCLUDED_MORE: f64 = 1.5;
 /// Fewer excluded runs than this in both conditions carry no ratio.
 const EXCLUDED_LEAST: u32 = 3;
 
@@ -97,7 +98,10 @@ pub fn rules() -> &'static [(&'static str, &'static str)] {
             "gap",
             "the same of: together (under a tenth of the interval), the emitter's pace (within a tenth of it), between; the longest: pace (up to 1.5 intervals), cork timer (150–260 ms and up to an interval more), other",
         ),
-        ("frames per read", "both at the floor (up to 1.10), or both above it and within a factor of 2"),
+        (
+            "frames per read",
+            "both at the floor (up to 1.10), or both above it and within a factor of 2",
+        ),
         ("reads", "both at most 2 (all came at once), or both more and within a factor of 2"),
         (
             "first body, half the bytes, all",
@@ -108,6 +112,10 @@ pub fn rules() -> &'static [(&'static str, &'static str)] {
             "both far ahead of the client (under a quarter of its time), or both held to its pace (from half of it)",
         ),
         ("temp file", "both none (under 1 MB), or both at least half of the answer"),
+        (
+            "excluded",
+            "with Nagle off no more than the greatest share published (11.7%); with it on at least half as many again",
+        ),
     ]
 }
 
@@ -139,31 +147,31 @@ pub(super) fn cell(
     if which.is_empty() {
         return Agreement::Agrees;
     }
-    let because = reason(document, published, find, cell, &which);
+    let because = causes::known(document, published, find, cell, &which);
     Agreement::Differs { which, because }
 }
 
 /// Judges the share of excluded runs with Nagle's algorithm off or on: each some of all.
 pub(super) fn exclusions(nagle: bool, off: (u32, u32), on: (u32, u32)) -> Agreement {
     let share = |(some, all): (u32, u32)| f64::from(some) / f64::from(all.max(1));
-    let differs =
-        |because| Agreement::Differs { which: vec![Quantity::Excluded], because };
+    let differs = || Agreement::Differs { which: vec![Quantity::Excluded], because: None };
     if !nagle {
-        return if share(off) <= EXCLUDED_MOST { Agreement::Agrees } else { differs(None) };
-    }
-    if on.0 > 0 && share(on) >= 1.5 * share(off) {
-        return Agreement::Agrees;
+        return if share(off) <= EXCLUDED_MOST { Agreement::Agrees } else { differs() };
     }
     if on.0 < EXCLUDED_LEAST && off.0 < EXCLUDED_LEAST {
-        return differs(Some(format!(
-            "{} of {} and {} of {} runs excluded are too few to show a ratio",
+        let why = format!(
+            "{} of {} runs excluded with Nagle off and {} of {} with it on are too few to show a ratio",
             off.0, off.1, on.0, on.1
-        )));
+        );
+        return Agreement::Skipped { why };
     }
-    differs(None)
+    if share(on) >= EXCLUDED_MORE * share(off) {
+        return Agreement::Agrees;
+    }
+    differs()
 }
 
-fn same_shape(
+pub(super) fn same_shape(
     quantity: Quantity,
     theirs: Figure,
     ours: Figure,
@@ -305,43 +313,4 @@ fn back_pressure(upstream: Span, client: Span) -> BackPressure {
     } else {
         BackPressure::Full
     }
-}
-
-/// Why a row differs, where the evidence shows it. A version that differs stands beside the row
-/// as a condition; by itself it proves no cause.
-fn reason(
-    document: &Document,
-    published: &Published,
-    find: &Find,
-    ours: &CellResult,
-    which: &[Quantity],
-) -> Option<String> {
-    if find.endpoint == DIRECT {
-        return Some("there is no proxy here: it is the machine, its link or the reader".into());
-    }
-    // The segment decides what a corking proxy shows: it waits for one to be full.
-    if find.endpoint.starts_with("haproxy") && ours.cell.link.mss != Some(ETHERNET_MSS) {
-        return Some(format!(
-            "it waits for a full segment, and segments here are {}, not {ETHERNET_MSS} bytes",
-            ours.cell.link.mss.map_or("loopback's 65 KB".into(), |mss| format!("{mss} bytes")),
-        ));
-    }
-    let control = published.rows.iter().find_map(|line| match line.ours {
-        super::Ours::Cell(other) if other == (Find { endpoint: DIRECT, ..*find }) => {
-            Some((line, other.cell(document)?))
-        }
-        _ => None,
-    });
-    let (line, direct) = control?;
-    let same = |quantity: &Quantity| {
-        let index = published.columns.iter().position(|other| other == quantity);
-        let theirs = index.and_then(|index| *line.figures.get(index)?);
-        theirs.zip(quantity.of(direct)).is_some_and(|(theirs, ours)| {
-            !same_shape(*quantity, theirs, ours, published, line, direct)
-        })
-    };
-    which
-        .iter()
-        .all(same)
-        .then(|| "the direct path differs in the same way: it is not the proxy".into())
 }

@@ -6,9 +6,19 @@ use crate::units::Span;
 /// Every table, in the order of their numbers. P8 is the list of questions that were left open.
 pub(super) const ALL: [Published; 10] = [P1, P2, P3, P4, P5, P6, P7, P9, P10, P11];
 
-const ARTICLE_A: &str = "article A: a Linux server of two virtual processors, proxies in containers on a bridge, a synthetic emitter";
-const ARTICLE_B: &str = "article B: a chat service on uvicorn behind nginx, 200 prompts replayed one at a time";
-const ARTICLE_C: &str = "article C: nginx 1.31.6, a paced upstream, a raw-socket client that counts recv";
+/// Who published, and how the figures were taken.
+pub const SOURCES: [(&str, &str); 3] = [
+    (
+        ARTICLE_A,
+        "a Linux server of two virtual processors, four proxies in containers on a bridge, a synthetic emitter",
+    ),
+    (ARTICLE_B, "a chat service on uvicorn behind nginx, 200 prompts replayed one at a time"),
+    (ARTICLE_C, "nginx, a paced upstream, a raw-socket client that counts recv"),
+];
+
+const ARTICLE_A: &str = "Article A";
+const ARTICLE_B: &str = "Article B";
+const ARTICLE_C: &str = "Article C";
 
 const NGINX: (&str, &str) = ("nginx", "1.31.5");
 const NGINX_C: (&str, &str) = ("nginx", "1.31.6");
@@ -106,12 +116,7 @@ const P2: Published = Published {
     columns: &[Quantity::Ttft, Quantity::Gap, Quantity::FramesPerRead],
     rows: &[
         line("about 60 bytes", Some(HAPROXY), &[ms(206), tenths(0), ratio(5.12)], frame_size(60)),
-        line(
-            "about 1.1 KB",
-            Some(HAPROXY),
-            &[ms(53), tenths(410), ratio(1.46)],
-            frame_size(1_100),
-        ),
+        line("about 1.1 KB", Some(HAPROXY), &[ms(53), tenths(410), ratio(1.46)], frame_size(1_100)),
     ],
 };
 
@@ -188,8 +193,7 @@ const fn connections(endpoint: &'static str, nagle: bool) -> Find {
     Find { nagle, ..find("connections", endpoint, 41, 50, 60) }
 }
 
-const ALL_CONDITIONS: Option<Figure> =
-    Some(Figure::Between(Span::millis(2), Span::millis(5)));
+const ALL_CONDITIONS: Option<Figure> = Some(Figure::Between(Span::millis(2), Span::millis(5)));
 
 const P7: Published = Published {
     id: "P7",

@@ -4,6 +4,7 @@ mod error;
 mod listening;
 mod plan;
 mod ports;
+mod probe;
 mod ready;
 mod running;
 
@@ -17,6 +18,7 @@ use crate::supervise::Supervisor;
 
 pub use error::StartError;
 use plan::{Outcome, Plan};
+pub use probe::Probe;
 pub(crate) use running::join_files;
 pub use running::{Rendered, Running};
 

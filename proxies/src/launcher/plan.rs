@@ -4,8 +4,10 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use nix::unistd::Pid;
 use tempfile::TempDir;
 
+use super::probe::Probe;
 use super::ready::{self, NotReady};
 use super::running::{Rendered, Running};
 use super::{LOG_LINES, StartError, StartOptions, ports};
@@ -60,6 +62,9 @@ impl<'a> Plan<'a> {
         values.set_address(["upstream", "upstream_host", "upstream_port"], upstream);
         values.set_path("scratch", scratch.path());
         values.set_path("config", &scratch.path().join(endpoint.config.file_name()));
+        if let Some(companion) = endpoint.companions.first() {
+            values.set_path("companion", &scratch.path().join(companion.file_name()));
+        }
 
         let mut files = Vec::new();
         for file in std::iter::once(&endpoint.config).chain(&endpoint.companions) {
@@ -106,6 +111,10 @@ impl<'a> Plan<'a> {
         let endpoint = self.endpoint.name.clone();
         match outcome {
             Ok(()) => Ok(Outcome::Ready(Box::new(Running {
+                probe: Probe::new(
+                    Pid::from_raw(process.supervisor_pid().cast_signed()),
+                    self.scratch.path(),
+                ),
                 endpoint: self.endpoint.clone(),
                 program: self.program.clone(),
                 files: self.files,
@@ -158,11 +167,11 @@ mod tests {
                 assert!(!file.text.contains("{{") && !file.text.contains("}}"), "{}", file.path);
                 whole.push_str(&file.text);
             }
+            for text in engine.run.iter().chain(engine.environment.values()) {
+                whole.push_str(&plan.values.render("registry.toml", text).unwrap());
+            }
             for port in [plan.listen.port(), upstream.port()] {
                 assert!(whole.contains(&port.to_string()), "{} names {port}", endpoint.name);
-            }
-            for text in engine.run.iter().chain(engine.environment.values()) {
-                plan.values.render("registry.toml", text).unwrap();
             }
         }
     }

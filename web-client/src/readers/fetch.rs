@@ -39,9 +39,9 @@ impl Fetching {
         spawn_local(async move {
             let end = match JsFuture::from(response).await {
                 Ok(response) => read(response.unchecked_into(), run, &log, &silent).await,
-                Err(error) => End::Failed {
-                    what: format!("the request failed: {}", describe(&error)),
-                },
+                Err(error) => {
+                    End::Failed { what: format!("the request failed: {}", describe(&error)) }
+                }
             };
             if !silent.get() {
                 log.borrow_mut().finish(end, browser::now_us());

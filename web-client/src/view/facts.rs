@@ -33,7 +33,8 @@ pub(crate) fn Facts(model: Model) -> impl IntoView {
         fact(
             text(move || {
                 let clock = model.see(|state| state.clock);
-                let off = clock.map_or(words::NONE.into(), |clock| words::fine(clock.uncertainty_us));
+                let off =
+                    clock.map_or(words::NONE.into(), |clock| words::fine(clock.uncertainty_us));
                 format!("clock ± {off}")
             }),
             "Page and emitter have clocks of their own. Before every run they are compared by a \

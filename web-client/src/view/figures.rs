@@ -31,7 +31,8 @@ pub(crate) fn figures(model: Model, name: String) -> AnyView {
         let ttft = row.result.summary.ttft_us.as_ref();
         ttft.map_or(words::NONE.into(), |spread| words::millis(spread.median, step))
     };
-    let unit = |row: &Row| if row.result.summary.ttft_us.is_some() { "ms".into() } else { String::new() };
+    let unit =
+        |row: &Row| if row.result.summary.ttft_us.is_some() { "ms".into() } else { String::new() };
     let on_wire = |row: &Row| words::ratio(row.result.summary.wire_frames_per_read.as_ref());
     let in_page = |row: &Row| words::ratio(row.result.summary.frames_per_read.as_ref());
     let list = vec![
@@ -50,8 +51,10 @@ pub(crate) fn figures(model: Model, name: String) -> AnyView {
             })
         })
     });
-    let bar_in_words =
-        of_row(Box::new(move |row| row.split.map_or(String::new(), |split| in_words(&split, step))), "");
+    let bar_in_words = of_row(
+        Box::new(move |row| row.split.map_or(String::new(), |split| in_words(&split, step))),
+        "",
+    );
     view! {
         <div class="figures">
             <div class="first">

