@@ -59,6 +59,11 @@ pub(crate) fn skipped(document: &Document) -> bool {
             return true;
         }
     }
+    void(document)
+}
+
+/// Whether the machine was too noisy for a row of the document: says so, and the caller returns.
+pub(crate) fn void(document: &Document) -> bool {
     for cell in &document.cells {
         if matches!(cell.summary.verdict.name, Verdict::Void) {
             println!("SKIPPED(void: {}: {})", cell.id, cell.summary.verdict.because);

@@ -94,12 +94,13 @@ impl Plan {
     ) -> Result<Plan, UnknownPreset> {
         let groups =
             presets::groups(name).ok_or_else(|| UnknownPreset(name.chars().take(40).collect()))?;
+        let own = asked.is_empty();
         let asked: Vec<&str> =
             asked.iter().map(String::as_str).filter(|name| *name != DIRECT).collect();
         let mut cells: Vec<Cell> = Vec::new();
         for group in &groups {
             let mut endpoints = vec![DIRECT];
-            match (asked.is_empty(), name) {
+            match (own, name) {
                 (true, _) => endpoints.extend(group.endpoints),
                 (false, "published") => {
                     endpoints.extend(group.endpoints.iter().filter(|name| asked.contains(name)));
@@ -283,6 +284,8 @@ mod tests {
         let readers = [ReaderProfile::recv()];
         let plan = Plan::preset("headline", &asked, &readers, None, 1, 1).unwrap();
         assert_eq!(plan.endpoints(), ["direct", "apache"]);
+        let plan = Plan::preset("headline", &["direct".into()], &readers, None, 2, 1).unwrap();
+        assert_eq!((plan.endpoints().len(), plan.run_count()), (1, 2));
         let plan = Plan::preset("published", &["haproxy".into()], &readers, None, 1, 1).unwrap();
         assert_eq!(plan.endpoints(), ["direct", "haproxy"]);
     }
