@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::{Arrivals, End};
+use crate::arrivals::{Arrivals, Delivery, End};
 use crate::cell::Cell;
 use crate::ledger::Ledger;
 use crate::units::{Span, Stamp};
@@ -92,6 +92,9 @@ pub struct Measurement {
     pub pace: Option<Span>,
     /// When each frame was written, in order; empty without a ledger.
     pub written: Vec<Stamp>,
+    /// How long the first body byte was on its way: its arrival less the start of the first
+    /// frame's write.
+    pub first_byte_hold: Option<Span>,
     /// The segment's payload on the reader's connection.
     pub segment_bytes: Option<u32>,
 }
@@ -159,6 +162,9 @@ impl Measurement {
                 .filter(|interval| *interval > Span::ZERO),
             written: ledger
                 .map_or(Vec::new(), |ledger| ledger.entries.iter().map(|e| e.after).collect()),
+            first_byte_hold: first_body
+                .zip(ledger.and_then(|ledger| ledger.entries.first()))
+                .map(|(delivery, entry)| delivery.arrived() - entry.before),
             segment_bytes: arrivals.segment_bytes,
         }
     }
@@ -207,11 +213,13 @@ fn outcome(arrivals: &Arrivals) -> Outcome {
     }
 }
 
+/// When half of the body's bytes had come; of all bytes where the reader cannot tell them apart.
 fn half_bytes(arrivals: &Arrivals) -> Option<Stamp> {
-    let total: u64 = arrivals.deliveries.iter().filter_map(|delivery| delivery.bytes).sum();
+    let bytes = |delivery: &Delivery| delivery.body_bytes.or(delivery.bytes);
+    let total: u64 = arrivals.deliveries.iter().filter_map(bytes).sum();
     let mut came = 0;
     arrivals.deliveries.iter().find_map(|delivery| {
-        came += delivery.bytes?;
+        came += bytes(delivery)?;
         (total > 0 && came * 2 >= total).then_some(delivery.at)
     })
 }

@@ -98,8 +98,15 @@ impl Neg for Span {
 impl fmt::Display for Span {
     /// Milliseconds with at most one decimal, the unit always shown; whole from 100 ms on.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ms = self.as_millis_f64();
-        let text = if ms.abs() >= 99.95 { format!("{ms:.0} ms") } else { format!("{ms:.1} ms") };
+        // In whole numbers: the page need not carry the formatting of floats for it.
+        let (us, minus) = (self.0.unsigned_abs(), if self.0 < 0 { "-" } else { "" });
+        let tenths = us.saturating_add(50) / 100;
+        let text = match tenths {
+            // Rounded to nothing, it has no sign to show.
+            0 => "0.0 ms".into(),
+            1..1_000 => format!("{minus}{}.{} ms", tenths / 10, tenths % 10),
+            _ => format!("{minus}{} ms", us.saturating_add(500) / 1_000),
+        };
         f.pad(&text)
     }
 }
@@ -162,7 +169,8 @@ mod tests {
 
     #[test]
     fn spans_print_at_most_one_decimal_with_their_unit() {
-        assert_eq!(Span(-16).to_string(), "-0.0 ms");
+        assert_eq!(Span(-16).to_string(), "0.0 ms");
+        assert_eq!(Span(-160).to_string(), "-0.2 ms");
         assert_eq!(Span(2_349).to_string(), "2.3 ms");
         assert_eq!(Span(206_400).to_string(), "206 ms");
         assert_eq!(Span(99_960).to_string(), "100 ms");

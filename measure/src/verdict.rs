@@ -150,7 +150,7 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
         );
     };
     if measurement.pace.is_none() {
-        return of_first_frame(measurement, thresholds);
+        return of_first_byte(measurement, thresholds);
     }
     let mut holds: Vec<Span> = measurement.holds.iter().map(|hold| hold.after).collect();
     holds.sort_unstable();
@@ -187,27 +187,33 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
     })
 }
 
-/// A reader that is slow on purpose, or frames that were all due at once: only the first frame
-/// can tell whether somebody waited for more.
-fn of_first_frame(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
-    let Some(first) = measurement.holds.first() else {
-        return Finding::new(Verdict::CannotTell, "no frame can be held against the ledger");
+/// A reader that is slow on purpose, or frames that were all due at once: only the first byte can
+/// tell whether somebody waited for more. The first frame's end cannot: a path may cut it in two,
+/// and then our own reader's pause lies between.
+fn of_first_byte(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
+    let Some(first) = measurement.first_byte_hold else {
+        return Finding::new(Verdict::CannotTell, "no byte can be held against the ledger");
     };
-    if first.after <= thresholds.live_hold {
+    if first <= thresholds.live_hold {
         return Finding::new(
             Verdict::Live,
             format!(
-                "the first frame came {} after its write; the rest follows the reader's own pace",
-                first.after
+                "the first byte came {first} after its write began; the rest follows the reader's own pace"
             ),
+        );
+    }
+    let written = measurement.written.first().zip(measurement.last_written);
+    if let Some((start, end)) = written
+        && first >= end - *start
+    {
+        return Finding::new(
+            Verdict::Held,
+            format!("the first byte came only {first} after its write, when all had been written"),
         );
     }
     Finding::new(
         Verdict::BufferBursts,
-        format!(
-            "the first frame came only {} after its write, when more had been written",
-            first.after
-        ),
+        format!("the first byte came only {first} after its write, when more had been written"),
     )
 }
 

@@ -240,6 +240,8 @@ pub fn arrivals(json: &Json) -> Read<Arrivals> {
         clock: json.get("clock").map(|clock| clock_sync(&clock)).transpose()?,
         page: json.get("page").map(|page| page_state(&page)).transpose()?,
         segment_bytes: json.small_if_any("segment_bytes")?,
+        head_bytes: json.bytes_if_any("head_bytes")?,
+        segments_in: json.bytes_if_any("segments_in")?,
     })
 }
 
@@ -383,7 +385,9 @@ fn arrivals_written(arrivals: &Arrivals) -> Writing {
         .int("ended", arrivals.ended.0)
         .put("foreign_frames", arrivals.foreign_frames)
         .int("tail_bytes", arrivals.tail_bytes as i64)
-        .int_if_any("segment_bytes", arrivals.segment_bytes.map(i64::from));
+        .int_if_any("segment_bytes", arrivals.segment_bytes.map(i64::from))
+        .int_if_any("head_bytes", arrivals.head_bytes.map(|bytes| bytes as i64))
+        .int_if_any("segments_in", arrivals.segments_in.map(|segments| segments as i64));
     if let Some(ClockSync { offset_us, uncertainty_us, round_trips }) = arrivals.clock {
         let clock = Writing::new()
             .int("offset_us", offset_us)

@@ -215,6 +215,18 @@ impl LaneModel {
         self.with_raw(|raw| raw.live.as_ref().map(|live| live.1)).flatten()
     }
 
+    /// Of the stream that runs here: how long it is planned to last, how long it has lasted, and
+    /// how many frames there are to draw.
+    pub fn progress(&self) -> Option<(Span, Span, usize)> {
+        let progress = |raw: &mut LaneRaw| {
+            let (log, _, script) = raw.live.as_ref()?;
+            let arrivals = &log.borrow().arrivals;
+            let elapsed = Stamp(browser::now_us()) - arrivals.call;
+            Some((script.duration(), elapsed, arrivals.frames().count()))
+        };
+        self.with_raw(progress).flatten()
+    }
+
     /// The picture to draw: the running stream's, else the last one of the cell.
     pub fn picture(&self, cell: &str) -> Picture {
         let drawn = |raw: &mut LaneRaw| match &raw.live {

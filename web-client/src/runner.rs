@@ -13,7 +13,6 @@ use measure::{Cell, Script, Span};
 use wasm_bindgen_futures::spawn_local;
 
 use crate::api;
-use crate::browser;
 use crate::guard::Frames;
 use crate::model::{Activity, Boot, Ending, LaneModel, Model, Sight, State};
 use crate::once::Once;
@@ -233,21 +232,27 @@ fn start(model: Model, sight: Sight, plan: impl AsyncFnOnce() -> Result<(), Halt
     });
 }
 
-/// One signal a lane and frame, whatever came in between.
+/// Frames that may be drawn in one animation frame. Eight lanes of a chat's pace fit in whole;
+/// faster ones take turns, so that drawing never keeps the page from reading.
+const DRAWN_AT_ONCE: usize = 600;
+
+/// At most one signal a lane and animation frame, whatever came in between.
 fn draw_each_frame(model: Model) -> Frames {
+    let mut next = 0;
     Frames::each(move || {
-        for lane in model.lane_models() {
-            let running = lane
-                .with_raw(|raw| {
-                    let (log, _, script) = raw.live.as_ref()?;
-                    let now = measure::Stamp(browser::now_us());
-                    Some((script.duration(), now - log.borrow().arrivals.call))
-                })
-                .flatten();
-            if let Some((planned, elapsed)) = running {
-                model.grow_domain(planned, elapsed);
-                lane.bump();
+        let lanes = model.lane_models();
+        let mut drawn = 0;
+        for offset in 0..lanes.len() {
+            let index = (next + offset) % lanes.len();
+            let Some((planned, elapsed, frames)) = lanes[index].progress() else { continue };
+            if drawn > 0 && drawn + frames > DRAWN_AT_ONCE {
+                // The next animation frame goes on here.
+                next = index;
+                return;
             }
+            drawn += frames;
+            model.grow_domain(planned, elapsed);
+            lanes[index].bump();
         }
     })
 }

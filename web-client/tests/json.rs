@@ -51,6 +51,8 @@ fn full_arrivals() -> Arrivals {
         clock: Some(ClockSync { offset_us: -7, uncertainty_us: 250, round_trips: 12 }),
         page: Some(PageState { hidden: true, longest_task_us: 51_000, reconnects: 1 }),
         segment_bytes: Some(1448),
+        head_bytes: Some(190),
+        segments_in: Some(9),
         ..Arrivals::begin(RUN, Reader::Tap, Stamp(0))
     }
 }

@@ -214,7 +214,7 @@ fn slopes(out: &mut String, source: &Source) {
         out.push_str("<p class=\"how\">The charts need runs.ndjson, which is not there.</p>");
         return;
     }
-    out.push_str("<p class=\"how\">One run of each cell, the one with the middle TTFT. Above, a tick when the emitter wrote a frame; below, a dot when the frame arrived; the line between leans as long as it was held. Frames that came together share a dot, with their count. Cells that are live have no chart but for the headline's.</p>");
+    out.push_str("<p class=\"how\">One run of each cell, the one with the middle TTFT. Above, a tick when the emitter wrote a frame; below, a dot when the frame arrived; the line between leans as long as it was held. Where a tap stood before a browser there is an axis for the wire: a line that leans above it was held on the path, below it in the browser or the page. Frames that came together share a dot, with their count. Cells that are live have no chart but for the headline's.</p>");
     let mut drawn: BTreeSet<&str> = BTreeSet::new();
     for (preset, rows) in tables::by_preset(&source.document) {
         let wanted: Vec<&CellResult> = rows

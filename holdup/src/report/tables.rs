@@ -6,7 +6,7 @@ use measure::stats::{RatioSpread, Spread};
 use measure::{Cell, Span};
 
 use super::grid::{Column, Entry, Grid};
-use super::words::{self, Mood};
+use super::words::{self, Mood, Part};
 
 /// The presets in which what a proxy saves or spends on segments is of interest.
 const COSTED: [&str; 3] = ["headline", "frame-size", "emit-rate"];
@@ -24,35 +24,44 @@ pub(crate) fn by_preset(document: &Document) -> Vec<(&str, Vec<&CellResult>)> {
     presets
 }
 
-/// What makes a row of a preset different from its neighbours, endpoint apart; and what all of
+/// What makes a row of a table different from its neighbours, endpoint apart; and what all of
 /// them share.
 pub(crate) struct Variation {
-    parts: Vec<fn(&Cell) -> String>,
+    parts: Vec<fn(&Cell) -> Part>,
     pub(crate) shared: String,
 }
 
 impl Variation {
     pub(crate) fn of(rows: &[&CellResult]) -> Variation {
-        let all: [fn(&Cell) -> String; 4] =
-            [|cell| words::stream(&cell.script), words::request, words::segments, words::reader];
+        let all: [fn(&Cell) -> Part; 10] = [
+            |cell| words::frames(&cell.script),
+            |cell| words::size(&cell.script),
+            |cell| words::pace(&cell.script),
+            |cell| words::nagle(&cell.script),
+            |cell| words::headers(&cell.script),
+            words::request,
+            words::encoding,
+            words::slowness,
+            words::segments,
+            words::reader,
+        ];
         let mut shared = Vec::new();
-        let mut parts: Vec<fn(&Cell) -> String> = Vec::new();
+        let mut parts: Vec<fn(&Cell) -> Part> = Vec::new();
         for part in all {
-            let first = rows.first().map(|row| part(&row.cell)).unwrap_or_default();
-            if rows.iter().any(|row| part(&row.cell) != first) {
+            let Some(first) = rows.first().map(|row| part(&row.cell)) else { continue };
+            if rows.iter().any(|row| part(&row.cell).text != first.text) {
                 parts.push(part);
-            } else if !first.is_empty() {
-                shared.push(first);
+            } else if first.told {
+                shared.push(first.text);
             }
         }
-        Variation { parts, shared: shared.join("; ") }
+        Variation { parts, shared: shared.join(", ") }
     }
 
     /// In words; empty when only the endpoint differs.
     pub(crate) fn words(&self, cell: &Cell) -> String {
-        let said: Vec<String> =
-            self.parts.iter().map(|part| part(cell)).filter(|text| !text.is_empty()).collect();
-        said.join("; ")
+        let said: Vec<String> = self.parts.iter().map(|part| part(cell).text).collect();
+        said.join(", ")
     }
 }
 
@@ -64,22 +73,25 @@ pub(crate) fn presets(document: &Document) -> Vec<Grid> {
 fn preset(document: &Document, name: &str, rows: &[&CellResult]) -> Grid {
     let variation = Variation::of(rows);
     let varied = rows.iter().any(|row| !variation.words(&row.cell).is_empty());
+    // A stream without a pace, or a slow reader, is judged by its milestones, not by gaps.
+    let bulk = name == "chunk-size" || rows.iter().any(|row| row.cell.request.slow.is_some());
+    let browser = rows.iter().any(|row| row.cell.reader.in_browser());
     let mut columns = vec![Column::words("endpoint")];
     if varied {
-        columns.push(Column::words("stream and request"));
+        columns.push(Column::words("what differs"));
     }
-    columns.extend(
-        ["runs", "TTFT", "gap", "max gap", "frames per read", "per read on the wire", "path hold"]
-            .map(Column::figure),
-    );
-    // What a stream without a pace, or a slow reader, is judged by.
-    let paced = rows.iter().all(|row| row.cell.request.slow.is_none());
-    let bulk = matches!(name, "chunk-size" | "temp-file" | "slow-client") || !paced;
-    if bulk {
-        columns.extend(
-            ["half the bytes", "all", "upstream done", "reads", "temp file"].map(Column::figure),
-        );
-    }
+    columns.extend(["runs", "TTFT"].map(Column::figure));
+    columns.extend(match bulk {
+        true => ["half the bytes", "all", "upstream done", "reads", "temp file"]
+            .map(Column::figure)
+            .to_vec(),
+        false => {
+            let frames = if browser { "frames per delivery" } else { "frames per read" };
+            ["gap", "max gap", "path hold", "browser hold", frames, "per read on the wire"]
+                .map(Column::figure)
+                .to_vec()
+        }
+    });
     columns.push(Column::words("verdict"));
     let entries = rows.iter().map(|row| {
         let summary = &row.summary;
@@ -90,26 +102,24 @@ fn preset(document: &Document, name: &str, rows: &[&CellResult]) -> Grid {
         }
         entries.push(runs(row));
         entries.push(spread(&summary.ttft_us));
-        entries.push(summary.gap_us.as_ref().map_or(Entry::absent(), |gap| {
-            Entry::of(gap.median.to_string())
-                .small(gap.p95.map_or(String::new(), |p95| format!("p95 {p95}")))
-        }));
-        entries.push(span(summary.gap_us.as_ref().map(|gap| gap.max)));
-        entries.push(ratio(&summary.frames_per_read));
-        entries.push(ratio(&summary.wire_frames_per_read));
-        entries.push(spread(&summary.path_hold_us));
         if bulk {
+            let reads = summary.reads.map(|reads| Entry::of(words::grouped(reads)));
+            let file = summary.temp_file_bytes.map(|b| Entry::of(Figure::Bytes(b).to_string()));
             entries.push(spread(&summary.half_bytes_us));
             entries.push(spread(&summary.total_us));
             entries.push(spread(&summary.upstream_done_us));
-            entries.push(
-                summary.reads.map_or(Entry::absent(), |reads| Entry::of(words::grouped(reads))),
-            );
-            entries.push(
-                summary
-                    .temp_file_bytes
-                    .map_or(Entry::absent(), |bytes| Entry::of(Figure::Bytes(bytes).to_string())),
-            );
+            entries.push(reads.unwrap_or_else(Entry::absent));
+            entries.push(file.unwrap_or_else(Entry::absent));
+        } else {
+            entries.push(summary.gap_us.as_ref().map_or(Entry::absent(), |gap| {
+                let p95 = gap.p95.map_or(String::new(), |p95| format!("p95 {p95}"));
+                Entry::of(gap.median.to_string()).small(p95)
+            }));
+            entries.push(span(summary.gap_us.as_ref().map(|gap| gap.max)));
+            entries.push(spread(&summary.path_hold_us));
+            entries.push(spread(&summary.browser_hold_us));
+            entries.push(ratio(&summary.frames_per_read));
+            entries.push(ratio(&summary.wire_frames_per_read));
         }
         let verdict = summary.verdict.name;
         entries.push(Entry::of(verdict.name()).mood(words::mood(verdict)));
@@ -126,9 +136,13 @@ fn preset(document: &Document, name: &str, rows: &[&CellResult]) -> Grid {
         ),
         _ => String::new(),
     };
+    let clock = rows.iter().filter_map(|row| row.summary.clock_uncertainty_us).max();
+    let clock = clock.map_or(String::new(), |off| {
+        format!(" The browser's clock may be off by {off}; nothing is claimed below it.")
+    });
     Grid {
         title: name.into(),
-        note: format!("{}.{floor}", variation.shared),
+        note: format!("{}.{floor}{clock}", variation.shared),
         rows: entries.collect(),
         columns,
     }
@@ -366,7 +380,7 @@ pub(crate) fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let load = |load: Option<f64>| load.map_or("unknown".into(), |load| format!("{load:.2}"));
     let (excluded, undecided) = document.noise();
     let mut segments: Vec<String> =
-        document.cells.iter().map(|row| words::segments(&row.cell)).collect();
+        document.cells.iter().map(|row| words::segments(&row.cell).text).collect();
     segments.sort();
     segments.dedup();
     let mut facts = vec![
@@ -391,7 +405,7 @@ pub(crate) fn facts(document: &Document) -> Vec<(&'static str, String)> {
         (
             "noise",
             format!(
-                "{} of runs excluded, {} of rows undecided",
+                "{} of runs excluded, {} of rows undecided (on an idle machine at most 5% are wanted)",
                 words::percent(excluded),
                 words::percent(undecided)
             ),
@@ -404,7 +418,7 @@ pub(crate) fn facts(document: &Document) -> Vec<(&'static str, String)> {
         .map(|browser| {
             let isolated = if browser.isolated { "isolated" } else { "not isolated" };
             format!(
-                "{} {} ({isolated}, clock step {} µs)",
+                "{} {}, {isolated}, clock step {} µs",
                 browser.name, browser.version, browser.clock_step_us
             )
         })

@@ -57,70 +57,108 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// What is played, such as `41 frames of 60 B, one each 50 ms`.
+/// What is played, such as `41 frames, 60 B each, one each 50 ms`.
 pub(crate) fn stream(script: &Script) -> String {
-    let mut text = match &script.body {
-        Body::Paced { frames, interval_us, frame_bytes } => {
-            let pace = match *interval_us {
-                Span::ZERO => "all due at once".into(),
-                interval => format!("one each {}", plain(interval)),
-            };
-            format!("{} frames of {} B, {pace}", grouped(frames), grouped(frame_bytes))
-        }
-        Body::Writes { writes } => format!(
-            "{} frames in {} writes, {} in all",
-            script.frame_count(),
-            writes.len(),
-            script.duration()
-        ),
-    };
-    if script.framing == Framing::Close {
-        text.push_str(", ended by the close");
-    }
-    if script.nagle {
-        text.push_str(", Nagle on");
-    }
-    for header in &script.headers {
-        text.push_str(&format!(", {}: {}", header.name, header.value));
-    }
-    text
+    let parts = [frames(script), size(script), pace(script), nagle(script), headers(script)];
+    let said: Vec<String> =
+        parts.into_iter().filter(|part| part.told).map(|part| part.text).collect();
+    said.join(", ")
 }
 
-/// How it is asked for, as far as that is not plain; empty when it is.
-pub(crate) fn request(cell: &Cell) -> String {
-    let mut parts = Vec::new();
-    if cell.request.client_protocol != "http/1.1" {
-        parts.push(cell.request.client_protocol.clone());
+/// One property of a cell, in words; `told` when it goes without saying only where rows of a
+/// table differ in it.
+pub(crate) struct Part {
+    pub(crate) text: String,
+    pub(crate) told: bool,
+}
+
+fn part(text: impl Into<String>, told: bool) -> Part {
+    Part { text: text.into(), told }
+}
+
+pub(crate) fn frames(script: &Script) -> Part {
+    part(format!("{} frames", grouped(script.frame_count())), true)
+}
+
+pub(crate) fn size(script: &Script) -> Part {
+    match &script.body {
+        Body::Paced { frame_bytes, .. } => part(format!("{} B each", grouped(frame_bytes)), true),
+        Body::Writes { writes } => part(format!("in {} writes", writes.len()), true),
     }
-    if let Some(codings) = &cell.request.accept_encoding {
-        parts.push(format!("accepts {codings}"));
+}
+
+pub(crate) fn pace(script: &Script) -> Part {
+    let close = if script.framing == Framing::Close { ", ended by the close" } else { "" };
+    let pace = match &script.body {
+        Body::Paced { interval_us: Span::ZERO, .. } => "all due at once".into(),
+        Body::Paced { interval_us, .. } => format!("one each {}", plain(*interval_us)),
+        Body::Writes { .. } => format!("{} in all", script.duration()),
+    };
+    part(pace + close, true)
+}
+
+pub(crate) fn nagle(script: &Script) -> Part {
+    part(if script.nagle { "Nagle on" } else { "Nagle off" }, script.nagle)
+}
+
+pub(crate) fn headers(script: &Script) -> Part {
+    let said: Vec<String> =
+        script.headers.iter().map(|header| format!("{}: {}", header.name, header.value)).collect();
+    match said.is_empty() {
+        true => part("no header added", false),
+        false => part(said.join(", "), true),
+    }
+}
+
+/// Protocol, header set and concurrency.
+pub(crate) fn request(cell: &Cell) -> Part {
+    let mut said = Vec::new();
+    if cell.request.client_protocol != "http/1.1" {
+        said.push(cell.request.client_protocol.clone());
     }
     if !cell.reader.in_browser() && cell.request.headers.name() != "plain" {
-        parts.push(format!("headers of {}", cell.request.headers.name()));
-    }
-    if let Some(slow) = &cell.request.slow {
-        parts.push(format!("reads {} B each {}", grouped(slow.read_bytes), plain(slow.pause_us)));
+        said.push(format!("headers of {}", cell.request.headers.name()));
     }
     if cell.concurrency > 1 {
-        parts.push(format!("{} lanes at once", cell.concurrency));
+        said.push(format!("{} lanes at once", cell.concurrency));
     }
-    parts.join(", ")
+    match said.is_empty() {
+        true => part("plain HTTP/1.1", false),
+        false => part(said.join(", "), true),
+    }
+}
+
+pub(crate) fn encoding(cell: &Cell) -> Part {
+    match &cell.request.accept_encoding {
+        Some(codings) => part(format!("accepts {codings}"), true),
+        None => part("accepts no coding", false),
+    }
+}
+
+pub(crate) fn slowness(cell: &Cell) -> Part {
+    match &cell.request.slow {
+        Some(slow) => {
+            let (bytes, pause) = (grouped(slow.read_bytes), plain(slow.pause_us));
+            part(format!("reads {bytes} B each {pause}"), true)
+        }
+        None => part("reads at once", false),
+    }
 }
 
 /// The segment size.
-pub(crate) fn segments(cell: &Cell) -> String {
+pub(crate) fn segments(cell: &Cell) -> Part {
     match cell.link.mss {
-        Some(mss) => format!("segments of {} B", grouped(mss)),
-        None => "loopback's own segments (65 KB)".into(),
+        Some(mss) => part(format!("segments of {} B", grouped(mss)), true),
+        None => part("loopback's own segments (65 KB)", true),
     }
 }
 
 /// Who read it.
-pub(crate) fn reader(cell: &Cell) -> String {
+pub(crate) fn reader(cell: &Cell) -> Part {
     match (cell.reader, &cell.engine) {
-        (Reader::Recv, _) => "native".into(),
-        (reader, Some(engine)) => format!("{} in {engine}", reader.name()),
-        (reader, None) => reader.name().into(),
+        (Reader::Recv, _) => part("read natively", true),
+        (reader, Some(engine)) => part(format!("{} in {engine}", reader.name()), true),
+        (reader, None) => part(reader.name(), true),
     }
 }
 
@@ -199,13 +237,13 @@ pub(crate) fn answer(document: &Document) -> String {
     let proxied = holders.len() + live.len() + open.len();
     let mut text = match holders.as_slice() {
         [] => "Nobody here: no endpoint was seen to hold a frame.".to_string(),
-        [(name, rows)] => format!("{name} holds them up: {}.", held(document, rows, true)),
+        [(name, rows)] => format!("{name} holds them up: {}.", held(document, rows)),
         many => {
-            let shown: Vec<String> = many
-                .iter()
-                .map(|(name, rows)| format!("{name} ({})", held(document, rows, false)))
-                .collect();
-            format!("{} of {proxied} endpoints hold them up: {}.", many.len(), listed(&shown))
+            format!(
+                "{} of {proxied} endpoints hold them up; the first token comes as late as {}.",
+                many.len(),
+                worst_of(many)
+            )
         }
     };
     if !live.is_empty() {
@@ -226,25 +264,50 @@ pub(crate) fn answer(document: &Document) -> String {
     text
 }
 
-/// How one endpoint holds, by the row in which it holds longest.
-fn held(document: &Document, rows: &[&CellResult], alone: bool) -> String {
-    let bad: Vec<&&CellResult> =
-        rows.iter().filter(|row| mood(row.summary.verdict.name) == Mood::Bad).collect();
-    let Some(worst) = bad.iter().max_by_key(|row| ttft(row)) else {
-        return String::new();
-    };
-    let mut text = worst.summary.verdict.name.name().to_string();
+/// Several holders, each by its worst row, the slowest first.
+fn worst_of(holders: &[(&str, &Vec<&CellResult>)]) -> String {
+    let mut worst: Vec<(Option<Span>, &str, &str)> = holders
+        .iter()
+        .filter_map(|(name, rows)| {
+            let row = worst(rows)?;
+            Some((ttft(row), *name, row.summary.verdict.name.name()))
+        })
+        .collect();
+    worst.sort_by_key(|(ttft, ..)| std::cmp::Reverse(*ttft));
+    let said: Vec<String> = worst
+        .into_iter()
+        .map(|(ttft, name, verdict)| match ttft {
+            Some(ttft) => format!("{ttft} ({name}, {verdict})"),
+            None => format!("never ({name}, {verdict})"),
+        })
+        .collect();
+    listed(&said)
+}
+
+/// The held row with the latest first token.
+fn worst<'a>(rows: &[&'a CellResult]) -> Option<&'a CellResult> {
+    rows.iter()
+        .copied()
+        .filter(|row| mood(row.summary.verdict.name) == Mood::Bad)
+        .max_by_key(|row| ttft(row))
+}
+
+/// How the only holder holds.
+fn held(document: &Document, rows: &[&CellResult]) -> String {
+    let Some(row) = worst(rows) else { return String::new() };
+    let bad = rows.iter().filter(|row| mood(row.summary.verdict.name) == Mood::Bad).count();
+    let mut text = row.summary.verdict.name.name().to_string();
     if rows.len() > 1 {
-        text.push_str(&format!(" in {} of {} rows", bad.len(), rows.len()));
+        text.push_str(&format!(" in {bad} of {} rows", rows.len()));
     }
-    if let Some(late) = ttft(worst) {
-        let up_to = if bad.len() > 1 { "up to " } else { "" };
+    if let Some(late) = ttft(row) {
+        let up_to = if bad > 1 { "up to " } else { "" };
         text.push_str(&format!(", first token after {up_to}{late}"));
-        if let Some(direct) = control(document, worst).and_then(ttft).filter(|_| alone) {
+        if let Some(direct) = control(document, row).and_then(ttft) {
             text.push_str(&format!(" where the direct path takes {direct}"));
         }
     }
-    if let (1, true, Some(ratio)) = (bad.len(), alone, &worst.summary.frames_per_read) {
+    if let (1, Some(ratio)) = (bad, &row.summary.frames_per_read) {
         text.push_str(&format!(", {:.2} frames to a read", ratio.median));
     }
     text

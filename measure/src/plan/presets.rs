@@ -151,7 +151,10 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
         )],
         "haproxy-trigger" => {
             let sizes = [60, 200, 400, 700, 1_100, 1_448, 1_500].map(|bytes| paced(41, 50, bytes));
-            let intervals = [5, 20, 100, 150, 200, 250, 400].map(|ms| paced(21, ms, 60));
+            // Long enough for some ten bursts of the 200 ms timer at the faster paces.
+            let frames = |ms: u32| (2_000 / ms + 1).max(21);
+            let intervals =
+                [5, 20, 100, 150, 200, 250, 400].map(|ms: u32| paced(frames(ms), ms.into(), 60));
             [Some(ETHERNET_MSS), None]
                 .into_iter()
                 .map(|mss| Group {
