@@ -16,7 +16,7 @@ fn each_frame_at_once_is_live() {
     assert_eq!(finding.name, Verdict::Live, "{}", finding.because);
     assert_eq!(
         finding.because,
-        "1.00 frames per read, held 0.1 ms on the path (90% within 0.1 ms)"
+        "1.00 frames per read, held 0.2 ms on the path (90% within 0.2 ms)"
     );
 }
 
