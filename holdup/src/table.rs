@@ -107,6 +107,24 @@ fn sentence(cell: &CellResult) -> String {
     text
 }
 
+/// What the taps themselves cost, and how far the browser's clock may be off.
+fn taps(document: &Document) -> String {
+    let cells = || document.cells.iter().map(|cell| &cell.summary);
+    let worst = |of: fn(&Summary) -> Option<Span>| cells().filter_map(of).max();
+    let own = worst(|s| s.tap_own_us.as_ref().and_then(|spread| spread.p99.or(Some(spread.max))));
+    let all = worst(|s| s.tap_cost_us.as_ref().map(|spread| spread.median));
+    let clock = worst(|s| s.clock_uncertainty_us);
+    let (Some(own), Some(all), Some(clock)) = (own, all, clock) else {
+        return String::new();
+    };
+    format!(
+        "Taps: {} µs in the median with the kernel's own wake-up, 99% within {} µs beyond it, in the worst cell; browser clock ± {} µs, nothing under it is claimed.\n",
+        all.as_micros(),
+        own.as_micros(),
+        clock.as_micros()
+    )
+}
+
 fn footer(document: &Document) -> String {
     let cell = document.cells.first();
     let (excluded, undecided) = document.noise();
@@ -134,6 +152,7 @@ fn footer(document: &Document) -> String {
             floor.max
         ));
     }
+    text.push_str(&taps(document));
     let machine = &document.machine;
     let load = |load: Option<f64>| load.map_or("?".into(), |load| format!("{load:.2}"));
     text.push_str(&format!(

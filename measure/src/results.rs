@@ -312,6 +312,9 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
         tap_costs: run.wire.as_ref().map_or(Vec::new(), |wire| {
             wire.deliveries.iter().filter_map(|d| Some(d.forwarded? - d.kernel?)).collect()
         }),
+        tap_own: run.wire.as_ref().map_or(Vec::new(), |wire| {
+            wire.deliveries.iter().filter_map(|d| Some(d.forwarded? - d.at)).collect()
+        }),
         head_bytes: run.arrivals.head_bytes,
         segments_in: run.arrivals.segments_in,
         bytes_in: run.arrivals.deliveries.iter().map(|delivery| delivery.bytes).sum(),

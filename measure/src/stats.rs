@@ -11,6 +11,9 @@ use crate::units::Span;
 /// the maximum, and a maximum under another name is a claim the data do not carry.
 pub const P95_MIN_SAMPLES: usize = 20;
 
+/// Samples needed before a 99th percentile is stated, for the same reason.
+pub const P99_MIN_SAMPLES: usize = 100;
+
 /// The nearest-rank quantile of sorted samples; `None` without samples.
 /// `q` is from 0 to 1.
 pub fn nearest_rank<T: Copy>(sorted: &[T], q: f64) -> Option<T> {
@@ -33,6 +36,9 @@ pub struct Spread {
     /// Nearest-rank 95th percentile; absent under [`P95_MIN_SAMPLES`] samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95: Option<Span>,
+    /// Nearest-rank 99th percentile; absent under [`P99_MIN_SAMPLES`] samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<Span>,
     /// Smallest sample.
     pub min: Span,
     /// Largest sample.
@@ -49,6 +55,7 @@ impl Spread {
         Some(Spread {
             median: nearest_rank(&sorted, 0.5)?,
             p95: (sorted.len() >= P95_MIN_SAMPLES).then(|| nearest_rank(&sorted, 0.95)).flatten(),
+            p99: (sorted.len() >= P99_MIN_SAMPLES).then(|| nearest_rank(&sorted, 0.99)).flatten(),
             min: *sorted.first()?,
             max: *sorted.last()?,
             n: sorted.len(),
@@ -108,7 +115,8 @@ mod tests {
         let few = Spread::of((1..=19).map(Span)).unwrap();
         assert_eq!(few.p95, None);
         let enough = Spread::of((1..=20).map(Span)).unwrap();
-        assert_eq!(enough.p95, Some(Span(19)));
+        assert_eq!((enough.p95, enough.p99), (Some(Span(19)), None));
+        assert_eq!(Spread::of((1..=100).map(Span)).unwrap().p99, Some(Span(99)));
     }
 
     #[test]

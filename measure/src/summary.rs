@@ -96,6 +96,9 @@ pub struct Summary {
     /// Tap's kernel stamp to its own write: shown so that it is never billed to the proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tap_cost_us: Option<Spread>,
+    /// The tap's own part of it: from its read's return to its write's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tap_own_us: Option<Spread>,
     /// Largest temporary file that the proxy held open in any run, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temp_file_bytes: Option<u64>,
@@ -117,6 +120,8 @@ pub struct JudgedRun {
     pub browser_holds: Vec<Span>,
     /// The tap's write less the kernel's stamp for each delivery (`f − k`).
     pub tap_costs: Vec<Span>,
+    /// The tap's write less its own read's return (`f − w`) for each delivery.
+    pub tap_own: Vec<Span>,
     /// How far the reader's clock may be off.
     pub clock_uncertainty: Option<Span>,
     /// Largest temporary file that the proxy held open.
@@ -236,6 +241,7 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         page_us: None,
         paint_us: None,
         tap_cost_us: Spread::of(complete().flat_map(|run| run.tap_costs.iter().copied())),
+        tap_own_us: Spread::of(complete().flat_map(|run| run.tap_own.iter().copied())),
         temp_file_bytes: complete().filter_map(|run| run.temp_file_bytes).max(),
         clock_uncertainty_us: complete().filter_map(|run| run.clock_uncertainty).max(),
         verdict,

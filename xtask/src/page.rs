@@ -39,7 +39,10 @@ pub(crate) fn build() -> Result<()> {
 pub(crate) fn test_command() -> std::process::Command {
     let mut command =
         cargo(&["test", "--package", "web-client", "--target", "wasm32-unknown-unknown"]);
-    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "target/debug/page-builder test");
+    // Cargo runs it in the crate's own folder.
+    let runner = std::env::current_dir().unwrap_or_default().join("target/debug/page-builder");
+    command
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", format!("{} test --", runner.display()));
     if let Some(driver) = tools::find("chromedriver") {
         command.env("CHROMEDRIVER", driver);
     }
