@@ -101,7 +101,9 @@ fn sentence(cell: &CellResult) -> String {
     if verdict.name != Verdict::Live {
         text.push_str(&format!("{who}: {}: {}.\n", verdict.name.name(), verdict.because));
     }
-    for why in excluded_because {
+    // A void row's sentence has its reasons already.
+    let reasons = excluded_because.iter().filter(|_| verdict.name != Verdict::Void);
+    for why in reasons {
         text.push_str(&format!("{who}: excluded by {why}.\n"));
     }
     text

@@ -182,6 +182,48 @@ fn an_interrupt_keeps_what_was_measured() {
     assert!((1..50).contains(&common::runs(&out).len()));
 }
 
+/// A small file system of its own, if that may be had.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount(kib: u32) -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "holdup-test"])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .status();
+        mounted.is_ok_and(|status| status.success()).then_some(SmallDisk(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_disk_that_fills_keeps_whole_runs_and_says_so() {
+    let _alone = alone();
+    let Some(disk) = SmallDisk::mount(24) else {
+        println!("SKIPPED(no small file system may be mounted here)");
+        return;
+    };
+    let out = disk.0.path().join("results");
+    let output =
+        run(&["measure", "--runs", "6", "--endpoints", "direct", "--out", out.to_str().unwrap()]);
+    assert_eq!(status(&output), 4, "{}", stderr(&output));
+    let last = stderr(&output).lines().last().unwrap_or_default().to_string();
+    assert!(last.starts_with("holdup: cannot append to ") && last.contains("No space"), "{last}");
+    let kept = common::runs(&out).len();
+    assert!((1..6).contains(&kept), "{kept} whole runs");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("direct"), "the table is shown");
+    let left: Vec<_> =
+        std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{left:?}");
+}
+
 #[test]
 fn the_selftest_tells_every_relay_apart_and_refuses_a_foreign_emitter() {
     let _alone = alone();

@@ -79,11 +79,9 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
             arrivals: post.arrivals,
             proxy: None,
         };
-        if let Some(store) = &mut store {
-            store.keep(&record).map_err(Problem::nothing)?;
-        }
+        let kept = store.as_mut().map_or(Ok(()), |store| store.keep(&record));
         runs.push(record);
-        Ok(())
+        kept.map_err(Problem::nothing)
     };
     let end = runtime.block_on(async {
         let end = match driver.open(&address).await {

@@ -50,14 +50,16 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     let rig = Rig::start(&proxies, &plan.endpoints(), emitter.address());
     let mut runs: Vec<RunRecord> = Vec::new();
     let mut native = Native { rig: &rig, emitter: &emitter };
-    let complete = runner::play(&rig.playable(&plan), &mut native, &interrupt, |run| {
-        if let Some(store) = &mut store {
-            store.keep(&run)?;
-        }
+    let played = runner::play(&rig.playable(&plan), &mut native, &interrupt, |run| {
+        let kept = store.as_mut().map_or(Ok(()), |store| store.keep(&run));
         runs.push(run);
-        Ok(())
-    })
-    .map_err(|error: crate::store::StoreError| Problem::nothing(error))?;
+        kept
+    });
+    // A full disk ends the measuring; what was measured is shown all the same.
+    let (complete, mut problem) = match played {
+        Ok(complete) => (complete, None),
+        Err(error) => (false, Some(Problem::nothing(error))),
+    };
     let guards = Guards::default();
     let document = Document {
         schema: SCHEMA.into(),
@@ -76,11 +78,11 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
         guards,
         endpoints: rig.endpoints.clone(),
     };
-    if let Some(store) = &store {
-        store.replace(&document).map_err(Problem::nothing)?;
+    if let Some(Err(error)) = store.as_ref().map(|store| store.replace(&document)) {
+        problem.get_or_insert(Problem::nothing(error));
     }
     show(&document, options.json)?;
-    Ok(exit(&document, options.strict))
+    problem.map_or_else(|| Ok(exit(&document, options.strict)), Err)
 }
 
 /// The table, or the document and the table apart.
