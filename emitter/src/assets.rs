@@ -1,8 +1,9 @@
 //! The page's files: from a folder, or embedded in the command.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
 
 /// Where the page's files come from.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ pub enum Assets {
 impl Assets {
     /// A file's bytes by its path on the server, without the leading slash; `None` for any path
     /// that is not one of the page's own.
-    pub fn read(&self, path: &str) -> Option<Cow<'static, [u8]>> {
+    pub fn read(&self, path: &str) -> Option<Bytes> {
         let name = if path.is_empty() { "index.html" } else { path };
         let plain = name == "index.html"
             || name.strip_prefix("pkg/").is_some_and(|file| {
@@ -33,8 +34,34 @@ impl Assets {
         }
         match self {
             Assets::None => None,
-            Assets::Folder(folder) => std::fs::read(folder.join(name)).ok().map(Cow::Owned),
-            Assets::Embedded(files) => files.get(name).map(|bytes| Cow::Borrowed(*bytes)),
+            Assets::Folder(folder) => std::fs::read(folder.join(name)).ok().map(Bytes::from),
+            Assets::Embedded(files) => files.get(name).map(|bytes| Bytes::from_static(bytes)),
+        }
+    }
+
+    /// Paths of every file there is now.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Assets::None => Vec::new(),
+            Assets::Folder(folder) => {
+                let mut names = vec!["index.html".to_string()];
+                list(folder, "pkg", &mut names);
+                names
+            }
+            Assets::Embedded(files) => files.keys().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// Adds the files in a folder and in those within it, as paths under `root`.
+fn list(root: &Path, folder: &str, names: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return };
+    for entry in entries.flatten() {
+        let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => list(root, &name, names),
+            Ok(_) => names.push(name),
+            Err(_) => {}
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use measure::ledger::Entry;
+use measure::script::{Body, Script};
 use measure::{Ledger, Span, Stamp};
 use wire::http1::ResponseFramer;
 
@@ -24,8 +25,7 @@ pub fn with<T>(ledger: &SharedLedger, change: impl FnOnce(&mut Ledger) -> T) -> 
 pub struct Follow {
     ledger: SharedLedger,
     framer: ResponseFramer,
-    /// For each frame: the body offset at which it is complete, and its due time.
-    frames: Arc<[(u64, Span)]>,
+    frames: Frames,
     started: Stamp,
     next: usize,
     body: u64,
@@ -36,15 +36,8 @@ impl Follow {
     /// Follows the response to the run of this ledger.
     pub fn new(ledger: SharedLedger) -> Follow {
         let (frames, started) = with(&ledger, |ledger| {
-            let script = &ledger.script;
-            let due = |write: usize| script.due(write).unwrap_or_default();
-            let frames: Arc<[(u64, Span)]> = script
-                .frame_ends()
-                .into_iter()
-                .zip(script.write_of_frames())
-                .map(|(end, write)| (end, due(write)))
-                .collect();
-            ledger.entries.reserve_exact(frames.len());
+            let frames = Frames::of(&ledger.script);
+            ledger.entries.reserve_exact(frames.count());
             (frames, ledger.started)
         });
         Follow {
@@ -73,7 +66,8 @@ impl Follow {
                 break;
             }
         }
-        let total = self.frames.last().map_or(0, |(end, _)| *end);
+        let total = self.frames.count().checked_sub(1).and_then(|last| self.frames.get(last));
+        let total = total.map_or(0, |(end, _)| end);
         let whole = self.framer.is_done() || self.framer.close_is_the_end() && self.body >= total;
         with(&self.ledger, |ledger| {
             while let Some((_, due)) =
@@ -81,7 +75,7 @@ impl Follow {
             {
                 ledger.entries.push(Entry {
                     seq: self.next as u32,
-                    due: self.started + *due,
+                    due: self.started + due,
                     before,
                     after,
                     write: self.write,
@@ -99,10 +93,65 @@ impl Follow {
     }
 }
 
+/// For each frame: the body offset at which it is complete, and its due time.
+#[derive(Debug)]
+enum Frames {
+    /// Frames of one size at one pace need no table, and most streams are such.
+    Paced {
+        count: usize,
+        bytes: u64,
+        interval: Span,
+    },
+    Table(Box<[(u64, Span)]>),
+}
+
+impl Frames {
+    fn of(script: &Script) -> Frames {
+        match &script.body {
+            Body::Paced { frames, interval_us, frame_bytes } => Frames::Paced {
+                count: *frames as usize,
+                bytes: u64::from(*frame_bytes),
+                interval: *interval_us,
+            },
+            Body::Writes { .. } => {
+                let due = |write: usize| script.due(write).unwrap_or_default();
+                let ends = script.frame_ends().into_iter();
+                let writes = script.write_of_frames();
+                Frames::Table(ends.zip(writes).map(|(end, write)| (end, due(write))).collect())
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Frames::Paced { count, .. } => *count,
+            Frames::Table(table) => table.len(),
+        }
+    }
+
+    fn get(&self, seq: usize) -> Option<(u64, Span)> {
+        match self {
+            Frames::Paced { count, bytes, interval } => (seq < *count).then(|| {
+                let due = Span(interval.as_micros() * seq as i64);
+                ((seq as u64 + 1) * bytes, due)
+            }),
+            Frames::Table(table) => table.get(seq).copied(),
+        }
+    }
+}
+
+/// Bytes of memory that following a script's stream takes beside its ledger's lines.
+pub fn table_bytes(script: &Script) -> usize {
+    match &script.body {
+        Body::Paced { .. } => 0,
+        Body::Writes { .. } => script.frame_count() as usize * size_of::<(u64, Span)>(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::{RunId, Script};
+    use measure::RunId;
 
     fn ledger(script: Script) -> SharedLedger {
         Arc::new(Mutex::new(Ledger {

@@ -1,20 +1,43 @@
 //! Keeps ledgers by run id, in bounded memory: the oldest run goes first, and its id is
 //! remembered so that asking for it says "dropped", not "unknown".
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use measure::ledger::Entry;
+use measure::script::{Body, Script};
 use measure::{Ledger, RunId};
 
-use crate::follow::{SharedLedger, with};
+use crate::follow::{SharedLedger, table_bytes, with};
 
 /// Memory for ledgers by default: 64 MiB hold some 40,000 runs of the headline stream.
 pub const DEFAULT_BYTES: usize = 64 << 20;
-/// How many dropped ids are remembered: 1.6 MB of them.
+/// How many dropped ids are remembered: 5 MB of them, order and set.
 const DROPPED_REMEMBERED: usize = 100_000;
 /// A ledger's fixed part, strings and map entry included.
 const FIXED_BYTES: usize = 512;
+
+/// What a run takes: its lines, its script, and what following its stream takes meanwhile.
+fn bytes_of(ledger: &Ledger) -> usize {
+    let script = &ledger.script;
+    let lines = script.frame_count() as usize * size_of::<Entry>();
+    FIXED_BYTES + lines + script_bytes(script) + table_bytes(script)
+}
+
+fn script_bytes(script: &Script) -> usize {
+    let headers: usize = script
+        .headers
+        .iter()
+        .map(|header| size_of_val(header) + header.name.len() + header.value.len())
+        .sum();
+    let writes: usize = match &script.body {
+        Body::Paced { .. } => 0,
+        Body::Writes { writes } => {
+            writes.iter().map(|write| size_of_val(write) + size_of_val(&*write.pieces)).sum()
+        }
+    };
+    headers + writes
+}
 
 /// What is known of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +54,9 @@ pub enum Lookup {
 struct Store {
     runs: HashMap<RunId, (SharedLedger, usize)>,
     order: VecDeque<RunId>,
-    dropped: VecDeque<RunId>,
+    /// The dropped, to be asked, and their order, to be forgotten in turn.
+    dropped: HashSet<RunId>,
+    dropped_order: VecDeque<RunId>,
     bytes: usize,
 }
 
@@ -61,7 +86,7 @@ impl Ledgers {
             return None;
         }
         let run = ledger.run;
-        let bytes = FIXED_BYTES + ledger.script.frame_count() as usize * size_of::<Entry>();
+        let bytes = bytes_of(&ledger);
         let shared = Arc::new(Mutex::new(ledger));
         store.runs.insert(run, (Arc::clone(&shared), bytes));
         store.order.push_back(run);
@@ -89,9 +114,14 @@ impl Store {
         if let Some((_, bytes)) = self.runs.remove(&oldest) {
             self.bytes -= bytes;
         }
-        self.dropped.push_back(oldest);
-        if self.dropped.len() > DROPPED_REMEMBERED {
-            self.dropped.pop_front();
+        // The same id may be asked for, and dropped, more than once.
+        if self.dropped.insert(oldest) {
+            self.dropped_order.push_back(oldest);
+        }
+        if self.dropped_order.len() > DROPPED_REMEMBERED
+            && let Some(forgotten) = self.dropped_order.pop_front()
+        {
+            self.dropped.remove(&forgotten);
         }
     }
 }
@@ -120,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_oldest_run_makes_room_and_is_remembered_as_dropped() {
-        let one = FIXED_BYTES + 41 * size_of::<Entry>();
+        let one = bytes_of(&ledger(0));
         let ledgers = Ledgers::new(2 * one);
         for run in 1..=3 {
             assert!(ledgers.begin(ledger(run)).is_some());
@@ -138,6 +168,42 @@ mod tests {
         assert!(ledgers.begin(ledger(1)).is_none());
         let Lookup::Known(known) = ledgers.lookup(RunId(1)) else { panic!("known") };
         assert_eq!(known.attempts, 2);
+    }
+
+    #[test]
+    fn dropped_ids_are_remembered_up_to_a_number_and_each_once() {
+        let ledgers = Ledgers::new(1);
+        let last = DROPPED_REMEMBERED as u128 + 10;
+        for run in 0..=last {
+            ledgers.begin(ledger(run));
+        }
+        assert_eq!(ledgers.lookup(RunId(0)), Lookup::Unknown);
+        assert_eq!(ledgers.lookup(RunId(9)), Lookup::Unknown);
+        assert_eq!(ledgers.lookup(RunId(10)), Lookup::Dropped);
+        assert_eq!(ledgers.lookup(RunId(last - 1)), Lookup::Dropped);
+        // A dropped id that comes again is a run again, and is dropped again.
+        ledgers.begin(ledger(last - 1));
+        assert!(matches!(ledgers.lookup(RunId(last - 1)), Lookup::Known(_)));
+        ledgers.begin(ledger(last + 1));
+        assert_eq!(ledgers.lookup(RunId(last - 1)), Lookup::Dropped);
+        let store = ledgers.lock();
+        assert_eq!(
+            (store.dropped.len(), store.dropped_order.len()),
+            (DROPPED_REMEMBERED, DROPPED_REMEMBERED)
+        );
+    }
+
+    #[test]
+    fn the_table_of_an_uneven_script_is_counted() {
+        let even = ledger(1);
+        let mut uneven = ledger(2);
+        let piece = measure::script::Piece::Frame { bytes: 60 };
+        let write = |due| measure::script::Write {
+            due_us: measure::Span::millis(due),
+            pieces: vec![piece.clone()],
+        };
+        uneven.script.body = Body::Writes { writes: (0..41).map(write).collect() };
+        assert!(bytes_of(&uneven) >= bytes_of(&even) + 41 * size_of::<(u64, measure::Span)>());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A listener whose connections stamp every write.
+//! Connections that stamp every write.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -6,13 +6,10 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::IncomingStream;
 use measure::Stamp;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::follow::Follow;
 use crate::now;
@@ -51,55 +48,33 @@ impl Connection {
     }
 }
 
-impl Connected<IncomingStream<'_, Listener>> for Connection {
-    fn connect_info(stream: IncomingStream<'_, Listener>) -> Connection {
-        let io = stream.io();
-        Connection {
-            shared: Arc::clone(&io.shared),
-            remote: *stream.remote_addr(),
-            segment_bytes: socket2::SockRef::from(&io.stream).tcp_mss().ok(),
-        }
-    }
-}
-
-/// Accepts connections with `TCP_NODELAY` set.
-pub struct Listener(pub TcpListener);
-
-impl axum::serve::Listener for Listener {
-    type Io = Stamped;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Stamped, SocketAddr) {
-        loop {
-            match self.0.accept().await {
-                Ok((stream, remote)) => {
-                    // A connection that is already gone fails here; its first read says so too.
-                    let _ = stream.set_nodelay(true);
-                    let shared = Arc::new(Shared {
-                        follow: Mutex::new(None),
-                        nagle: AtomicBool::new(false),
-                    });
-                    return (Stamped { stream, shared, nagle: false }, remote);
-                }
-                // Out of descriptors, most likely: the ones in use come back when streams end.
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
-
 /// A connection that stamps every write.
 pub struct Stamped {
     stream: TcpStream,
+    remote: SocketAddr,
     shared: Arc<Shared>,
+    /// What the socket is set to.
     nagle: bool,
 }
 
 impl Stamped {
+    /// Wraps an accepted connection, with `TCP_NODELAY` set.
+    pub fn new(stream: TcpStream, remote: SocketAddr) -> Stamped {
+        // A connection that is already gone fails here; its first read says so too.
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::new(Shared { follow: Mutex::new(None), nagle: AtomicBool::new(false) });
+        Stamped { stream, remote, shared, nagle: false }
+    }
+
+    /// A handler's reach into this connection.
+    pub fn connection(&self) -> Connection {
+        Connection {
+            shared: Arc::clone(&self.shared),
+            remote: self.remote,
+            segment_bytes: socket2::SockRef::from(&self.stream).tcp_mss().ok(),
+        }
+    }
+
     fn apply_nagle(&mut self) {
         let wanted = self.shared.nagle.load(Ordering::Relaxed);
         if wanted != self.nagle && self.stream.set_nodelay(!wanted).is_ok() {

@@ -22,6 +22,7 @@ pub struct Play {
     started: Stamp,
     position: (usize, u32),
     pacer: Pacer,
+    /// The write that the pacer will wake us for, and whom it will wake.
     alarm: Option<(usize, Waker)>,
     /// A write was just yielded: let the server flush it before the next one is looked at.
     flush_first: bool,
@@ -84,14 +85,13 @@ impl Body for Play {
             this.finished = true;
             return Poll::Ready(None);
         };
-        if this.flush_first {
+        let at = this.started + due;
+        if std::mem::take(&mut this.flush_first) && at <= now() {
             // A server asked for more before it flushes would put two due writes into one:
             // a catch-up burst that the script did not ask for.
-            this.flush_first = false;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let at = this.started + due;
         if now() < at {
             let index = this.position.0;
             let set = this

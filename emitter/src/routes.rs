@@ -1,24 +1,31 @@
 //! The HTTP side: streams, ledgers, clock, identity, and the page.
+//!
+//! Streams and what is over in an instant are answered by the thread that serves the connection.
+//! Everything else runs on threads of its own, because a frame that is due must not wait until
+//! a page is compressed or a long ledger is written out.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{ConnectInfo, Path, RawQuery, State};
+use axum::extract::{ConnectInfo, Path, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use measure::script::{Framing, Script};
 use measure::{Ledger, RunId};
 use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 
-use crate::assets::{Assets, mime};
 use crate::follow::Follow;
 use crate::ledgers::{Ledgers, Lookup};
 use crate::listener::Connection;
 use crate::now;
 use crate::pacer::Pacer;
+use crate::page::Pages;
 use crate::play::Play;
 
 /// What the handlers share.
@@ -28,23 +35,42 @@ pub struct App {
     pub instance: Arc<str>,
     /// Ledgers by run.
     pub ledgers: Ledgers,
-    /// Keeps time.
-    pub pacer: Pacer,
     /// Set when streams should end.
     pub stopping: Arc<AtomicBool>,
     /// The page.
-    pub assets: Arc<Assets>,
+    pub pages: Arc<Pages>,
+    /// Where what is no stream is answered.
+    pub side: Handle,
 }
 
-/// Every route of the emitter.
-pub fn router(app: App) -> Router {
+/// Every route of the emitter, and more of the command's own.
+pub fn router(app: App, more: Router) -> Router {
+    let elsewhere = Router::new()
+        .route("/runs/{run}", get(run))
+        .fallback(page)
+        .with_state(app.clone())
+        .merge(more)
+        .layer(from_fn_with_state(app.side.clone(), elsewhere));
     Router::new()
         .route("/stream", get(stream))
-        .route("/runs/{run}", get(run))
         .route("/clock", get(clock))
         .route("/instance", get(instance))
-        .fallback(page)
         .with_state(app)
+        .merge(elsewhere)
+}
+
+/// Answers a request on other threads than the one that serves its connection.
+async fn elsewhere(State(side): State<Handle>, request: Request, next: Next) -> Response {
+    struct EndWithRequest(AbortHandle);
+    impl Drop for EndWithRequest {
+        fn drop(&mut self) {
+            self.0.abort();
+        }
+    }
+    let answering = side.spawn(next.run(request));
+    // A client that leaves takes its request along, as it does where nothing is handed over.
+    let _end = EndWithRequest(answering.abort_handle());
+    answering.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 /// Headers that let a page of another origin read the answer, its timing, and itself under
@@ -73,11 +99,13 @@ fn refuse(status: StatusCode, why: impl Into<String>) -> Response {
 async fn stream(
     State(app): State<App>,
     ConnectInfo(connection): ConnectInfo<Connection>,
+    Extension(pacer): Extension<Pacer>,
     method: Method,
     version: Version,
+    asked: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let (run, script) = match parse(query.as_deref().unwrap_or_default()) {
+    let (named, script) = match parse(query.as_deref().unwrap_or_default()) {
         Ok(parsed) => parsed,
         Err(why) => return refuse(StatusCode::BAD_REQUEST, why),
     };
@@ -88,15 +116,18 @@ async fn stream(
         *response.version_mut() = Version::HTTP_10;
     }
     let headers = response.headers_mut();
-    open_to_pages(headers);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    for (name, value) in
-        [("holdup-run", run.to_string()), ("holdup-instance", app.instance.to_string())]
+    // No header that nobody asked for: what a proxy's first segment holds begins with the head,
+    // and ours is to be no larger than a plain server's.
+    if asked.contains_key(header::ORIGIN) {
+        open_to_pages(headers);
+    }
+    let run = named.unwrap_or_else(|| RunId(fastrand::u128(..)));
+    if named.is_none()
+        && let Ok(value) = HeaderValue::from_str(&run.to_string())
     {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
+        headers.insert(HeaderName::from_static("holdup-run"), value);
     }
     for extra in &script.headers {
         let name = HeaderName::from_bytes(extra.name.as_bytes());
@@ -128,19 +159,18 @@ async fn stream(
     if let Some(ledger) = &ledger {
         connection.follow(Follow::new(Arc::clone(ledger)));
     }
-    let play =
-        Play::new(script, run, started, app.pacer.clone(), ledger, Arc::clone(&app.stopping));
+    let play = Play::new(script, run, started, pacer, ledger, Arc::clone(&app.stopping));
     *response.body_mut() = Body::new(play);
     response
 }
 
-/// The run id and the script out of a query; a request that names no run gets one of its own.
-fn parse(query: &str) -> Result<(RunId, Script), String> {
+/// The run id, if one is named, and the script out of a query.
+fn parse(query: &str) -> Result<(Option<RunId>, Script), String> {
     let pairs: Vec<(String, String)> = serde_urlencoded::from_str(query)
         .map_err(|error| format!("the query cannot be read: {error}"))?;
     let run = match pairs.iter().find(|(key, _)| key == "run") {
-        Some((_, value)) => value.parse().map_err(|error| format!("run: {error}"))?,
-        None => RunId(fastrand::u128(..)),
+        Some((_, value)) => Some(value.parse().map_err(|error| format!("run: {error}"))?),
+        None => None,
     };
     let script = pairs
         .iter()
@@ -184,8 +214,7 @@ async fn instance(State(app): State<App>) -> Response {
 
 async fn page(State(app): State<App>, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
-    let Some(bytes) = app.assets.read(path) else {
-        return refuse(StatusCode::NOT_FOUND, format!("there is nothing at /{path}"));
-    };
-    crate::server::serve_file(mime(path), bytes, &headers)
+    app.pages
+        .serve(path, &headers)
+        .unwrap_or_else(|| refuse(StatusCode::NOT_FOUND, format!("there is nothing at /{path}")))
 }

@@ -1,9 +1,6 @@
 //! Starting and stopping the emitter.
 
-use std::borrow::Cow;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
-use std::io::{self, Write as _};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,20 +8,23 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::assets::Assets;
 use crate::ledgers::{DEFAULT_BYTES, Ledgers};
-use crate::listener::{Connection, Listener};
-use crate::pacer::Pacer;
+use crate::page::Pages;
 use crate::routes::{App, router};
+use crate::worker::Worker;
 
-/// How long streams may take to end once the emitter is told to stop.
-const GRACE: Duration = Duration::from_secs(2);
+/// Most serving threads. Four write some 200,000 frames a second, and each one more is another
+/// that a frame's own thread competes with.
+const MAX_WORKERS: usize = 4;
+/// Threads for what is no stream: one may compress the page while the other relays.
+const SIDE_THREADS: usize = 2;
+/// How long to wait after a failed accept. Out of descriptors, most likely: the ones in use come
+/// back when streams end.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What an emitter is started with.
 pub struct Config {
@@ -84,44 +84,41 @@ impl Emitter {
     /// # Errors
     /// When the address is taken or no thread can be started.
     pub fn start(config: Config) -> Result<Emitter, StartError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("emitter")
+        let side = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(SIDE_THREADS)
+            .thread_name("emitter-side")
             .enable_all()
             .build()?;
         let refused = |source| StartError::Listen { address: config.listen, source };
-        let listener = runtime.block_on(TcpListener::bind(config.listen)).map_err(refused)?;
+        let listener = side.block_on(TcpListener::bind(config.listen)).map_err(refused)?;
         let address = listener.local_addr()?;
         let app = App {
             instance: format!("{:032x}", fastrand::u128(..)).into(),
             ledgers: Ledgers::new(config.ledger_bytes),
-            pacer: Pacer::start()?,
             stopping: Arc::default(),
-            assets: Arc::new(config.assets),
+            pages: Arc::new(Pages::new(config.assets)),
+            side: side.handle().clone(),
         };
         let (instance, ledgers) = (Arc::clone(&app.instance), app.ledgers.clone());
-        let stopping = Arc::clone(&app.stopping);
-        let service =
-            config.more.merge(router(app)).into_make_service_with_connect_info::<Connection>();
+        let (stopping, pages) = (Arc::clone(&app.stopping), Arc::clone(&app.pages));
+        side.spawn_blocking(move || pages.compress_all());
+        let router = router(app, config.more);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = (0..cores.min(MAX_WORKERS))
+            .map(|_| Worker::start(router.clone()))
+            .collect::<io::Result<Vec<Worker>>>()?;
         let (stop, stopped) = oneshot::channel::<()>();
-        let thread = std::thread::Builder::new().name("emitter".into()).spawn(move || {
-            runtime.block_on(async {
-                let (asked, deadline) = oneshot::channel::<()>();
-                let serve =
-                    axum::serve(Listener(listener), service).with_graceful_shutdown(async move {
-                        let _ = stopped.await;
-                        let _ = asked.send(());
-                    });
-                tokio::select! {
-                    _ = serve => {}
-                    () = async {
-                        let _ = deadline.await;
-                        tokio::time::sleep(GRACE).await;
-                    } => {}
-                }
-            });
-            runtime.shutdown_background();
-        })?;
+        let thread =
+            std::thread::Builder::new().name("emitter-accept".into()).spawn(move || {
+                side.block_on(async {
+                    tokio::select! {
+                        _ = stopped => {}
+                        () = accept(listener, &workers) => {}
+                    }
+                });
+                Worker::stop(workers);
+                side.shutdown_background();
+            })?;
         Ok(Emitter { address, instance, ledgers, stopping, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -158,55 +155,18 @@ impl Drop for Emitter {
     }
 }
 
-/// Answers with a file of the page: isolated, compressed where the browser takes it, and
-/// revalidated by its content.
-pub(crate) fn serve_file(
-    mime: &'static str,
-    bytes: Cow<'static, [u8]>,
-    asked: &HeaderMap,
-) -> Response {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    let tag = format!("\"{:016x}\"", hasher.finish());
-    let text = |name: header::HeaderName| {
-        asked.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-    };
-    let known = text(header::IF_NONE_MATCH).split(',').any(|known| known.trim() == tag);
-    let gzip = text(header::ACCEPT_ENCODING)
-        .split(',')
-        .any(|coding| coding.split(';').next().is_some_and(|name| name.trim() == "gzip"));
-    let mut response = if known {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else if gzip {
-        Response::new(Body::from(compress(&bytes)))
-    } else {
-        Response::new(Body::from(bytes.into_owned()))
-    };
-    let headers = response.headers_mut();
-    for (name, value) in [
-        ("cross-origin-opener-policy", "same-origin"),
-        ("cross-origin-embedder-policy", "require-corp"),
-        ("cross-origin-resource-policy", "same-origin"),
-        ("x-content-type-options", "nosniff"),
-        // Kept, but asked for again each time: the tag makes that one short round trip.
-        ("cache-control", "no-cache"),
-        ("vary", "accept-encoding"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
+/// Hands each connection to the thread that has the fewest.
+async fn accept(listener: TcpListener, workers: &[Worker]) {
+    loop {
+        let accepted =
+            listener.accept().await.and_then(|(stream, remote)| Ok((stream.into_std()?, remote)));
+        match accepted {
+            Ok(accepted) => {
+                if let Some(worker) = workers.iter().min_by_key(|worker| worker.load()) {
+                    worker.take(accepted);
+                }
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
     }
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(mime));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(header::ETAG, tag);
-    }
-    if gzip && !known {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    response
-}
-
-fn compress(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    // Writing to memory does not fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default()
 }

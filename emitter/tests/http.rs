@@ -71,7 +71,8 @@ fn a_stream_is_played_frame_by_frame_and_each_has_its_line() {
     let answer = get(&emitter, &format!("/stream?run={run}&frames=8&interval_ms=50"));
     assert_eq!(answer.head.header("content-type"), Some("text/event-stream"));
     assert_eq!(answer.head.header("transfer-encoding"), Some("chunked"));
-    assert_eq!(answer.head.header("timing-allow-origin"), Some("*"));
+    assert_eq!(answer.head.header("timing-allow-origin"), None, "nobody asked");
+    assert_eq!(answer.head.header("holdup-run"), None, "the client named it");
     assert!(answer.whole);
     assert_eq!(FrameReader::new(run).feed(&answer.body).len(), 8);
     assert!(answer.reads >= 8, "{} reads", answer.reads);
@@ -89,6 +90,21 @@ fn a_stream_is_played_frame_by_frame_and_each_has_its_line() {
         assert!(entry.before >= entry.due, "a frame left before it was due: {entry:?}");
         assert!(entry.before <= entry.after);
     }
+}
+
+#[test]
+fn a_page_of_another_origin_may_read_the_stream_and_its_timing() {
+    let emitter = Emitter::start(Config::loopback()).unwrap();
+    let request = "GET /stream?frames=1 HTTP/1.1\r\nHost: x\r\nOrigin: http://a\r\n\r\n";
+    let answer = read(open(emitter.address(), request));
+    for (name, value) in [
+        ("access-control-allow-origin", "*"),
+        ("timing-allow-origin", "*"),
+        ("cross-origin-resource-policy", "cross-origin"),
+    ] {
+        assert_eq!(answer.head.header(name), Some(value), "{name}");
+    }
+    assert_eq!(answer.head.header("holdup-run").map(str::len), Some(32), "a run of its own");
 }
 
 #[test]
