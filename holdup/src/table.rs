@@ -4,7 +4,9 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use measure::results::{CellResult, Document};
 use measure::summary::Summary;
 use measure::verdict::Verdict;
-use measure::{Reader, Span};
+
+use crate::report::{Variation, by_preset};
+use measure::Span;
 
 /// An empty table in the program's manner: few lines, much air.
 pub(crate) fn new() -> Table {
@@ -18,14 +20,35 @@ pub(crate) fn lines(table: &Table) -> String {
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The table and the sentences under it.
+/// The tables, one a preset, and the sentences under them.
 pub(crate) fn render(document: &Document) -> String {
-    let mut table = new();
-    let browser = document.cells.iter().any(|cell| cell.cell.reader.in_browser());
-    let mut header = vec!["endpoint", "version"];
-    if browser {
-        header.push("reader");
+    let mut text = String::new();
+    let presets = by_preset(document);
+    for (preset, rows) in &presets {
+        let variation = Variation::of(rows);
+        if presets.len() > 1 {
+            text.push_str(&format!("{preset}: {}\n\n", variation.shared));
+        }
+        text.push_str(&table(document, rows, &variation));
+        text.push('\n');
+        for cell in rows {
+            text.push_str(&sentence(cell, &variation));
+        }
+        text.push('\n');
     }
+    if let [(_, rows)] = presets.as_slice() {
+        text.push_str(&format!("{}; medians.\n", Variation::of(rows).shared));
+    }
+    text.push_str(&footer(document));
+    text
+}
+
+fn table(document: &Document, rows: &[&CellResult], variation: &Variation) -> String {
+    let mut table = new();
+    let browser = rows.iter().any(|row| row.cell.reader.in_browser());
+    let differ = rows.iter().any(|row| !variation.words(&row.cell).is_empty());
+    let mut header = vec!["endpoint", "version"];
+    header.extend(differ.then_some("differs in"));
     header.extend(["runs", "TTFT", "gap", "max gap"]);
     header.extend(if browser {
         vec!["per delivery", "per read on the wire"]
@@ -34,26 +57,25 @@ pub(crate) fn render(document: &Document) -> String {
     });
     header.push("verdict");
     table.set_header(header.clone());
-    for cell in &document.cells {
-        table.add_row(row(document, cell, browser));
+    for cell in rows {
+        let differs = differ.then(|| variation.words(&cell.cell));
+        table.add_row(row(document, cell, differs, browser));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
-        let figure = !["endpoint", "version", "reader", "verdict"].contains(&header[index]);
+        let figure = !["endpoint", "version", "differs in", "verdict"].contains(&header[index]);
         if figure {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = lines(&table);
-    text.push('\n');
-    for cell in &document.cells {
-        text.push_str(&sentence(cell));
-    }
-    text.push('\n');
-    text.push_str(&footer(document));
-    text
+    lines(&table)
 }
 
-fn row(document: &Document, cell: &CellResult, browser: bool) -> Vec<String> {
+fn row(
+    document: &Document,
+    cell: &CellResult,
+    differs: Option<String>,
+    browser: bool,
+) -> Vec<String> {
     let summary = &cell.summary;
     let endpoint = document.endpoints.iter().find(|e| e.name == cell.cell.endpoint);
     let version = endpoint
@@ -62,10 +84,7 @@ fn row(document: &Document, cell: &CellResult, browser: bool) -> Vec<String> {
         })
         .unwrap_or_default();
     let mut row = vec![cell.cell.endpoint.clone(), version];
-    if browser {
-        let engine = cell.cell.engine.as_deref().unwrap_or_default();
-        row.push(format!("{} {engine}", cell.cell.reader.name()).trim().to_string());
-    }
+    row.extend(differs);
     let excluded: u32 = summary.excluded.values().sum();
     row.push(if excluded > 0 {
         format!("{} (−{excluded})", summary.runs)
@@ -91,12 +110,13 @@ fn span(span: Option<Span>) -> String {
 }
 
 /// Why, for every row that is not simply live.
-fn sentence(cell: &CellResult) -> String {
+fn sentence(cell: &CellResult, variation: &Variation) -> String {
     let Summary { verdict, excluded_because, .. } = &cell.summary;
     let mut text = String::new();
-    let who = match cell.cell.reader {
-        Reader::Recv => cell.cell.endpoint.clone(),
-        reader => format!("{} by {}", cell.cell.endpoint, reader.name()),
+    let differs = variation.words(&cell.cell);
+    let who = match differs.as_str() {
+        "" => cell.cell.endpoint.clone(),
+        differs => format!("{} ({differs})", cell.cell.endpoint),
     };
     if verdict.name != Verdict::Live {
         text.push_str(&format!("{who}: {}: {}.\n", verdict.name.name(), verdict.because));
@@ -128,30 +148,17 @@ fn taps(document: &Document) -> String {
 }
 
 fn footer(document: &Document) -> String {
-    let cell = document.cells.first();
     let (excluded, undecided) = document.noise();
     let mut text = String::new();
-    if let Some(cell) = cell {
-        let script = &cell.cell.script;
-        let link = cell.cell.link.mss.map_or("loopback's own segments (65 KB)".into(), |mss| {
-            format!("segments of {mss} bytes")
-        });
-        text.push_str(&format!(
-            "{} frames, {} in all, over {}, {link}; medians.\n",
-            script.frame_count(),
-            script.duration(),
-            cell.cell.request.client_protocol,
-        ));
-    }
     let floor = document
         .cells
         .iter()
-        .find(|cell| cell.cell.is_direct())
-        .and_then(|cell| cell.summary.frames_per_read.as_ref());
+        .filter(|cell| cell.cell.is_direct() && cell.cell.request.slow.is_none())
+        .filter_map(|cell| Some(cell.summary.frames_per_read.as_ref()?.max))
+        .max_by(f64::total_cmp);
     if let Some(floor) = floor {
         text.push_str(&format!(
-            "Floor of the direct path: {:.2} frames per read; nothing under it is a finding.\n",
-            floor.max
+            "Floor of the direct path: {floor:.2} frames per read; nothing under it is a finding.\n"
         ));
     }
     text.push_str(&taps(document));

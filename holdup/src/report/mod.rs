@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use markdown::published as published_markdown;
 use source::Source;
+pub(crate) use tables::{Variation, by_preset};
 
 /// What is to be known of the raw data.
 const RAW: &str = "runs.ndjson beside this report holds every run, one a line: the emitter's \
