@@ -7,6 +7,7 @@ mod exit;
 mod findings;
 mod interrupt;
 mod machine;
+mod out;
 mod page;
 mod progress;
 mod report;

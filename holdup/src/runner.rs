@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measure::plan::Plan;
 use measure::results::RunRecord;
-use measure::{Arrivals, Cell, Ledger, RunId};
+use measure::{Arrivals, Cell, End, Ledger, Reader, RunId, Stamp};
 use recv_client::Ask;
 
 use emitter::{Emitter, Lookup};
@@ -59,9 +59,20 @@ pub(crate) struct Native<'a> {
 impl Executor for Native<'_> {
     fn run(&mut self, cell: &Cell, round: u32, position: u32) -> RunRecord {
         let run = RunId(fastrand::u128(..));
-        // A plan holds only endpoints that run; the emitter stands in for one that does not,
-        // and the answer's missing ledger then says so.
-        let address = self.rig.address(&cell.endpoint).unwrap_or(self.emitter.address());
+        let Some(address) = self.rig.address(&cell.endpoint) else {
+            let now = Stamp(wire::Moment::now().micros());
+            let mut arrivals = Arrivals::begin(run, Reader::Recv, now);
+            arrivals.end = End::Failed { what: format!("{} does not run", cell.endpoint) };
+            return RunRecord {
+                cell: cell.id(),
+                round,
+                position,
+                ledger: None,
+                arrivals,
+                wire: None,
+                proxy: None,
+            };
+        };
         let mut ask = Ask::plain(address, stream_path(cell, run));
         ask.headers = cell.request.headers;
         ask.accept_encoding.clone_from(&cell.request.accept_encoding);
@@ -123,7 +134,6 @@ pub(crate) fn ledger_of(emitter: &Emitter, run: RunId) -> Option<Ledger> {
 mod tests {
     use super::*;
     use measure::plan::ReaderProfile;
-    use measure::{Reader, Stamp};
 
     struct Fake(Vec<String>, Interrupt, usize);
 

@@ -1,7 +1,7 @@
 //! Synchronising a foreign clock (a page's, a worker's) with the emitter's by round trips.
 //!
 //! Cristian's method: the server's time is taken to be that of the middle of the round trip.
-//! The error cannot exceed half the round trip, so the shortest round trip is kept and half of
+//! On a clock without steps the error cannot exceed half the round trip, so the shortest round trip is kept and half of
 //! it is the stated uncertainty. Nothing is claimed below it.
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,13 @@ impl ClockSync {
         })
     }
 
+    /// The same with the step of the local clock taken into account: a round trip on a coarse
+    /// clock can look shorter than it was by a whole step.
+    #[must_use]
+    pub fn with_step(self, step_us: i64) -> ClockSync {
+        ClockSync { uncertainty_us: self.uncertainty_us + step_us.max(0), ..self }
+    }
+
     /// The shared time of a local one.
     pub fn to_shared(&self, local_us: i64) -> Stamp {
         Stamp(local_us + self.offset_us)
@@ -88,6 +95,14 @@ mod tests {
                 assert!((sync.offset_us - offset).abs() <= sync.uncertainty_us);
             }
         }
+    }
+
+    #[test]
+    fn a_coarse_clock_adds_its_step_to_the_uncertainty() {
+        let trip = RoundTrip { sent: 1_000, server: Stamp(5_000), received: 1_000 };
+        let sync = ClockSync::from_round_trips(&[trip]).unwrap();
+        assert_eq!(sync.uncertainty_us, 0);
+        assert_eq!(sync.with_step(1_000).uncertainty_us, 1_000);
     }
 
     #[test]

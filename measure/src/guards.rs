@@ -28,8 +28,11 @@ pub struct Guards {
     pub client_lag_share: f64,
     /// Frames per read of the direct path above what the script asks for.
     pub direct_frames_per_read: f64,
-    /// Greatest path hold (90th percentile) of the direct path, microseconds.
+    /// Greatest path hold (90th percentile, and of the first frame) of the direct path,
+    /// microseconds.
     pub direct_hold_us: Span,
+    /// Longest task of a page whose own figures count, microseconds; the wire's count anyhow.
+    pub page_longest_task_us: Span,
 }
 
 impl Default for Guards {
@@ -51,6 +54,8 @@ impl Default for Guards {
             direct_frames_per_read: 1.1,
             // The tolerance for calling a proxied path live; the control may not be worse.
             direct_hold_us: Span::millis(20),
+            // What browsers themselves call a long task.
+            page_longest_task_us: Span::millis(50),
         }
     }
 }
@@ -125,7 +130,12 @@ impl Guards {
                 page.reconnects
             )));
         }
-        let ledger = ledger?;
+        let Some(ledger) = ledger else {
+            let ours = arrivals.frames().any(|(_, frame)| frame.seq.is_some());
+            return ours.then(|| {
+                Exclusion::Ledger("frames came that this emitter has no record of".into())
+            });
+        };
         if ledger.attempts > self.attempts {
             return Some(Exclusion::Ledger(format!(
                 "requested {} times: something on the way tried again",
@@ -183,7 +193,13 @@ impl Guards {
             other => return Err(format!("the direct path did not complete: {other:?}")),
         }
         if measurement.pace.is_none() {
-            return Ok(());
+            return match measurement.first_byte_hold {
+                Some(hold) if hold > self.direct_hold_us => Err(format!(
+                    "the direct path's first byte took {hold}, tolerance {}",
+                    self.direct_hold_us
+                )),
+                _ => Ok(()),
+            };
         }
         // Where the script writes frames together, the direct path may deliver them together.
         let mut writes = measurement.written.clone();
@@ -194,6 +210,13 @@ impl Guards {
             return Err(format!(
                 "the direct path gave {per_read:.2} frames per read, tolerance {:.2}",
                 self.direct_frames_per_read
+            ));
+        }
+        let first = measurement.holds.first().map(|hold| hold.after);
+        if let Some(hold) = first.filter(|hold| *hold > self.direct_hold_us) {
+            return Err(format!(
+                "the direct path held the first frame for {hold}, tolerance {}",
+                self.direct_hold_us
             ));
         }
         let mut holds: Vec<Span> = measurement.holds.iter().map(|hold| hold.after).collect();

@@ -48,6 +48,8 @@ pub struct Burst {
     pub first_hold: Option<Span>,
     /// How long its last frame had been held.
     pub last_hold: Option<Span>,
+    /// The last frame's number; absent without a ledger.
+    pub last_seq: Option<u32>,
 }
 
 /// What one run measured.
@@ -126,6 +128,7 @@ impl Measurement {
                     bytes: delivery.bytes,
                     first_hold: held.first().map(|hold| hold.after),
                     last_hold: held.last().map(|hold| hold.after),
+                    last_seq: held.last().map(|hold| hold.seq),
                 });
             }
             holds.extend(held);
@@ -140,7 +143,7 @@ impl Measurement {
             delivery.body_bytes.map_or(!delivery.frames.is_empty(), |bytes| bytes > 0)
         });
         Measurement {
-            outcome: outcome(arrivals),
+            outcome: outcome(arrivals, ledger),
             frames: times.len() as u32,
             frames_planned: ledger.map(|ledger| ledger.script.frame_count()),
             deliveries: bursts.len() as u32,
@@ -175,6 +178,16 @@ impl Measurement {
         Measurement { pace: self.pace.filter(|_| cell.request.slow.is_none()), ..self }
     }
 
+    /// Leaves out what a busy page makes of a stream: its handler's times and deliveries.
+    pub(crate) fn forget_page_figures(&mut self) {
+        self.ttft = None;
+        self.first_event = None;
+        self.first_byte = None;
+        self.half_bytes = None;
+        self.gaps.clear();
+        self.deliveries = 0;
+    }
+
     /// Frames received by deliveries that completed at least one; absent without a frame.
     pub fn frames_per_read(&self) -> Option<f64> {
         (self.deliveries > 0).then(|| f64::from(self.frames) / f64::from(self.deliveries))
@@ -186,7 +199,7 @@ impl Measurement {
     }
 }
 
-fn outcome(arrivals: &Arrivals) -> Outcome {
+fn outcome(arrivals: &Arrivals, ledger: Option<&Ledger>) -> Outcome {
     if let Some(status) = arrivals.status.filter(|status| *status != 200) {
         return Outcome::Failed { what: format!("the endpoint answered {status}") };
     }
@@ -206,11 +219,29 @@ fn outcome(arrivals: &Arrivals) -> Outcome {
             _ => Outcome::Truncated,
         };
     }
+    if let Some(what) = ledger.and_then(|ledger| miscounted(arrivals, ledger)) {
+        return Outcome::Failed { what };
+    }
     if arrivals.frames().any(|(_, frame)| frame.text) {
         Outcome::Complete
     } else {
         Outcome::NoToken
     }
+}
+
+/// Whether a stream that ended well lost frames on the way or had some twice. A reader that saw no
+/// numbered frame at all (a tap before a compressed body) cannot tell.
+fn miscounted(arrivals: &Arrivals, ledger: &Ledger) -> Option<String> {
+    let planned = ledger.script.frame_count();
+    let mut came: Vec<u32> = arrivals.frames().filter_map(|(_, frame)| frame.seq).collect();
+    let all = came.len();
+    came.sort_unstable();
+    came.dedup();
+    if all > came.len() {
+        return Some(format!("{} of {planned} frames came twice", all - came.len()));
+    }
+    let missing = planned.saturating_sub(came.len() as u32);
+    (all > 0 && missing > 0).then(|| format!("{missing} of {planned} frames did not come"))
 }
 
 /// When half of the body's bytes had come; of all bytes where the reader cannot tell them apart.

@@ -225,7 +225,7 @@ pub fn judge_runs(cells: &[Cell], runs: &[RunRecord], guards: &Guards) -> Vec<Ju
             let judged = judge(cell, run, unclean.get(&(cell.control_key(), run.round)), guards);
             match judged.exclusion {
                 Some(exclusion) => Err(exclusion),
-                None => Ok(crate::verdict::of_run(judged.path(), &thresholds)),
+                None => Ok(judged.finding(&thresholds)),
             }
         })
         .collect()
@@ -301,14 +301,27 @@ fn unclean_rounds(
 
 fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards) -> JudgedRun {
     let ledger = run.ledger.as_ref();
-    let measurement = Measurement::join(ledger, &run.arrivals).of_cell(cell);
+    let mut measurement = Measurement::join(ledger, &run.arrivals).of_cell(cell);
     let wire = run.wire.as_ref().map(|wire| Measurement::join(ledger, wire).of_cell(cell));
+    if cell.reader.in_browser() {
+        // The path is judged on the wire or not at all: a browser's own batching is not its.
+        measurement.holds.clear();
+    }
+    let longest = run.arrivals.page.as_ref().map(|page| Span(page.longest_task_us));
+    let busy = longest.filter(|longest| *longest > guards.page_longest_task_us);
+    if busy.is_some() {
+        measurement.forget_page_figures();
+    }
     let exclusion = guards
         .check(cell, ledger, &run.arrivals)
         .or_else(|| guards.check(cell, ledger, run.wire.as_ref()?))
         .or_else(|| unclean.map(|why| Exclusion::Direct(why.clone())));
     JudgedRun {
-        browser_holds: run.wire.as_ref().map_or(Vec::new(), |wire| browser_holds(wire, run)),
+        browser_holds: match (&run.wire, busy) {
+            (Some(wire), None) => browser_holds(wire, run),
+            _ => Vec::new(),
+        },
+        page_busy: busy,
         tap_costs: run.wire.as_ref().map_or(Vec::new(), |wire| {
             wire.deliveries.iter().filter_map(|d| Some(d.forwarded? - d.kernel?)).collect()
         }),

@@ -134,6 +134,8 @@ pub struct JudgedRun {
     pub bytes_in: Option<u64>,
     /// Processor time of the proxy's processes.
     pub cpu_us: Option<Span>,
+    /// The page's longest task, when it was too long for the page's own figures to count.
+    pub page_busy: Option<Span>,
     /// Why it does not count.
     pub exclusion: Option<Exclusion>,
 }
@@ -188,9 +190,8 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
     let count = accepted(runs).count() as u32;
     let void = (count == 0 && !runs.is_empty())
         .then(|| format!("every one of {} runs was excluded ({})", runs.len(), because.join("; ")));
-    let findings: Vec<(Finding, Option<Span>)> = accepted(runs)
-        .map(|run| (verdict::of_run(run.path_evidence(), thresholds), run.measurement.ttft))
-        .collect();
+    let findings: Vec<(Finding, Option<Span>)> =
+        accepted(runs).map(|run| (run.finding(thresholds), run.measurement.ttft)).collect();
     let verdict = match &void {
         Some(reason) => Finding::new(Verdict::Void, reason.clone()),
         None => verdict::of_cell(&findings, thresholds),
@@ -256,6 +257,18 @@ fn middle<T: Copy + Ord>(figures: impl Iterator<Item = T>) -> Option<T> {
 }
 
 impl JudgedRun {
+    /// What the run shows: the path first, then the page.
+    pub(crate) fn finding(&self, thresholds: &Thresholds) -> Finding {
+        let found = verdict::of_run(self.path_evidence(), thresholds);
+        match self.page_busy {
+            Some(longest) if found.name == Verdict::Live => Finding::new(
+                Verdict::PageBusy,
+                format!("live on the wire, but the page was busy for {longest} at a time"),
+            ),
+            _ => found,
+        }
+    }
+
     /// The evidence that names who held it. A browser's failed or truncated run is judged by
     /// what the browser saw; a complete one by the wire, since bursts there belong to the path.
     fn path_evidence(&self) -> &Measurement {

@@ -24,6 +24,8 @@ pub enum Verdict {
     OneBehind,
     /// The origin wrote frames together, and the path passed them on as they were.
     BatchedAtOrigin,
+    /// Live on the wire, but the page had long tasks.
+    PageBusy,
     /// The stream ended before its terminal event.
     Truncated,
     /// It ended well without a token.
@@ -46,6 +48,7 @@ impl Verdict {
             Verdict::BufferBursts => "buffer-bursts",
             Verdict::OneBehind => "one-behind",
             Verdict::BatchedAtOrigin => "batched-at-origin",
+            Verdict::PageBusy => "page-busy",
             Verdict::Truncated => "truncated",
             Verdict::NoToken => "no-token",
             Verdict::Failed => "failed",
@@ -78,6 +81,8 @@ pub struct Thresholds {
     pub live_frames_per_read: f64,
     /// Path hold (90th percentile) up to which a path is live.
     pub live_hold: Span,
+    /// Longest hold of any single frame of a live path.
+    pub live_longest: Span,
     /// Share of all frames in the last delivery from which a stream is held.
     pub held_share: f64,
     /// Shortest hold of a burst's first frame that the cork timer explains.
@@ -93,6 +98,9 @@ pub struct Thresholds {
     pub buffer_spread: f64,
     /// Frames per write from which the origin itself batches.
     pub origin_frames_per_write: f64,
+    /// How far from the next frame's write an arrival may be that it released, as a share of the
+    /// interval.
+    pub behind_share: f64,
     /// Share of the waiting bursts that must fit a pattern for the pattern to be named.
     pub pattern_share: f64,
     /// Share of a cell's runs that must agree.
@@ -109,6 +117,9 @@ impl Thresholds {
             // A tenth of the shortest hold known from any proxy (the cork's 200 ms), and under
             // the 30 ms within which the public reports call an event "live".
             live_hold: Span::millis(20),
+            // Half of the shortest known hold: a stall of the machine passes, a held beginning or
+            // middle of a stream does not.
+            live_longest: Span::millis(100),
             // The terminal frame may come in a delivery of its own after a held answer.
             held_share: 0.9,
             // Linux keeps a corked or MSG_MORE tail for 200 ms (TCP_CORK's documented ceiling);
@@ -126,6 +137,8 @@ impl Thresholds {
             buffer_spread: 0.25,
             // Half as many writes as frames: not a merge now and then.
             origin_frames_per_write: 2.0,
+            // A tenth: a constant latency of nearly an interval is no frame that waits for the next.
+            behind_share: 0.1,
             pattern_share: 0.6,
             agreement: 0.66,
         }
@@ -146,7 +159,7 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
     else {
         return Finding::new(
             Verdict::CannotTell,
-            "there is no ledger of this stream to hold its arrivals against",
+            "the ledger or the wire's side of this stream is missing: nothing to hold its arrivals against",
         );
     };
     if measurement.pace.is_none() {
@@ -156,7 +169,13 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
     holds.sort_unstable();
     let middle = nearest_rank(&holds, 0.5).unwrap_or_default();
     let high = nearest_rank(&holds, 0.9).unwrap_or_default();
-    if per_read <= thresholds.live_frames_per_read && high <= thresholds.live_hold {
+    let first = measurement.holds.first().map_or(Span::ZERO, |hold| hold.after);
+    let longest = holds.last().copied().unwrap_or_default();
+    if per_read <= thresholds.live_frames_per_read
+        && high <= thresholds.live_hold
+        && first <= thresholds.live_hold
+        && longest <= thresholds.live_longest
+    {
         return Finding::new(
             Verdict::Live,
             format!("{per_read:.2} frames per read, held {middle} on the path (90% within {high})"),
@@ -181,7 +200,7 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
         Finding::new(
             Verdict::CannotTell,
             format!(
-                "{per_read:.2} frames per read, held {middle} (90% within {high}), in no known pattern"
+                "{per_read:.2} frames per read, held {middle} (90% within {high}, the first {first}, at most {longest}), in no known pattern"
             ),
         )
     })
@@ -202,18 +221,23 @@ fn of_first_byte(measurement: &Measurement, thresholds: &Thresholds) -> Finding 
             ),
         );
     }
-    let written = measurement.written.first().zip(measurement.last_written);
-    if let Some((start, end)) = written
-        && first >= end - *start
-    {
+    let since_first = |at: Option<&crate::Stamp>| Some(*at? - *measurement.written.first()?);
+    let waited_for = |at: Option<Span>| at.is_some_and(|at| first >= at);
+    if waited_for(since_first(measurement.written.last())) {
         return Finding::new(
             Verdict::Held,
             format!("the first byte came only {first} after its write, when all had been written"),
         );
     }
+    if waited_for(since_first(measurement.written.get(1))) {
+        return Finding::new(
+            Verdict::BufferBursts,
+            format!("the first byte came only {first} after its write, when more had been written"),
+        );
+    }
     Finding::new(
-        Verdict::BufferBursts,
-        format!("the first byte came only {first} after its write, when more had been written"),
+        Verdict::CannotTell,
+        format!("the first byte came {first} after its write, before there was more to wait for"),
     )
 }
 
@@ -250,8 +274,11 @@ fn one_behind(measurement: &Measurement, thresholds: &Thresholds) -> Option<Find
         };
         waiting += 1;
         let after_next = *own + hold.after - *next;
+        let interval = (*next - *own).as_micros() as f64;
+        let window =
+            Span((interval * thresholds.behind_share) as i64).min(thresholds.released_hold);
         // Its arrival may be stamped a little before the next write returned.
-        if after_next.abs() <= thresholds.released_hold {
+        if after_next.abs() <= window {
             behind += 1;
             waits.push(hold.after);
         }
@@ -275,11 +302,13 @@ fn one_behind(measurement: &Measurement, thresholds: &Thresholds) -> Option<Find
 fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
     // The stream's end releases whatever is there: the last burst's size says nothing.
     let (_, bursts) = measurement.bursts.split_last()?;
-    let released =
-        |burst: &&Burst| burst.last_hold.is_some_and(|hold| hold <= thresholds.released_hold);
+    let released = |burst: &&Burst| {
+        burst.frames >= 2
+            && burst.first_hold.is_some_and(|hold| hold > thresholds.live_hold)
+            && burst.last_hold.is_some_and(|hold| hold <= thresholds.released_hold)
+    };
     let full: Vec<&Burst> = bursts.iter().filter(released).collect();
-    let enough = thresholds.pattern_share * bursts.len() as f64;
-    if full.len() < 2 || (full.len() as f64) < enough {
+    if full.len() < 2 || !carry_most(&full, bursts, thresholds) {
         return None;
     }
     let mut sizes: Vec<u64> = full.iter().filter_map(|burst| burst.bytes).collect();
@@ -334,33 +363,40 @@ fn held(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
 }
 
 fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
-    let waiting: Vec<&Burst> = measurement
-        .bursts
-        .iter()
-        .filter(|burst| burst.first_hold.is_some_and(|hold| hold > thresholds.live_hold))
-        .collect();
-    if waiting.is_empty() {
-        return None;
-    }
+    let waits = |burst: &Burst| burst.first_hold.is_some_and(|hold| hold > thresholds.live_hold);
     let segment = measurement.segment_bytes.map(u64::from).filter(|bytes| *bytes > 0);
-    // A burst that its last frame filled up to a segment: without that frame it was under one.
+    // A burst that its last frame filled up to a segment, and that left with it: without that
+    // frame it was under one.
     let fills = |burst: &Burst| {
-        burst.bytes.zip(segment).is_some_and(|(bytes, segment)| {
-            bytes >= segment && bytes - bytes / u64::from(burst.frames) < segment
-        })
+        burst.frames >= 2
+            && burst.last_hold.is_some_and(|hold| hold <= thresholds.released_hold)
+            && burst.bytes.zip(segment).is_some_and(|(bytes, segment)| {
+                bytes >= segment && bytes - bytes / u64::from(burst.frames) < segment
+            })
+    };
+    // A burst that a timer released takes along all that had been written by then: a constant
+    // latency of the timer's length does not.
+    let takes_all = |burst: &Burst| {
+        let next = burst.last_seq.and_then(|seq| measurement.written.get(seq as usize + 1));
+        next.is_none_or(|written| burst.at <= *written + thresholds.timer_last_hold)
     };
     let timed = |burst: &Burst| {
         burst
             .first_hold
             .is_some_and(|hold| hold >= thresholds.cork_min && hold <= thresholds.cork_max)
             && burst.last_hold.is_some_and(|hold| hold >= thresholds.timer_last_hold)
+            && takes_all(burst)
     };
-    let by_timer = waiting.iter().filter(|burst| timed(burst)).count();
-    let by_segment = waiting.iter().filter(|burst| fills(burst)).count();
-    let fitting = waiting.iter().filter(|burst| timed(burst) || fills(burst)).count();
-    if (fitting as f64) < thresholds.pattern_share * waiting.len() as f64 {
+    // The stream's end releases whatever is there: the last burst fits no pattern and breaks none.
+    let (_, bursts) = measurement.bursts.split_last()?;
+    let waiting: Vec<&Burst> = bursts.iter().filter(|burst| waits(burst)).collect();
+    let fitting: Vec<&Burst> =
+        waiting.iter().copied().filter(|burst| timed(burst) || fills(burst)).collect();
+    if fitting.is_empty() || !carry_most(&fitting, bursts, thresholds) {
         return None;
     }
+    let by_timer = fitting.iter().filter(|burst| timed(burst)).count();
+    let by_segment = fitting.iter().filter(|burst| fills(burst)).count();
     let per_read = measurement.frames_per_read()?;
     let first_holds: Vec<Span> = waiting.iter().filter_map(|burst| burst.first_hold).collect();
     let wait = median(&first_holds)?;
@@ -380,6 +416,13 @@ fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding>
         Verdict::Corked,
         format!("{per_read:.2} frames per read, the first of each burst held {wait}: {cause}"),
     ))
+}
+
+/// Whether bursts of one pattern carry most of the frames: a stall now and then is none.
+fn carry_most(fitting: &[&Burst], all: &[Burst], thresholds: &Thresholds) -> bool {
+    let carried: u32 = fitting.iter().map(|burst| burst.frames).sum();
+    let frames: u32 = all.iter().map(|burst| burst.frames).sum();
+    f64::from(carried) >= thresholds.pattern_share * f64::from(frames)
 }
 
 /// What the accepted runs of a cell show together: the verdict that enough of them share,

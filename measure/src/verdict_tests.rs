@@ -109,7 +109,7 @@ fn a_frame_that_waits_for_the_next_one_is_one_behind() {
 #[test]
 fn a_frame_interval_of_the_timers_length_decides_nothing() {
     let ledger = ledger(&Script::paced(41, Span::millis(205), 60).unwrap());
-    let late = arrivals(&ledger, |seq| if seq < 40 { 206_500 } else { 150 });
+    let late = arrivals(&ledger, |seq| if seq < 40 { 204_000 } else { 150 });
     let finding = finding(&late, &ledger);
     assert_eq!(finding.name, Verdict::CannotTell, "{}", finding.because);
     assert!(finding.because.contains("play it at another interval"), "{}", finding.because);
@@ -160,12 +160,80 @@ fn a_cut_stream_is_truncated_whatever_the_framing_said() {
 
 #[test]
 fn no_token_is_not_a_ttft_of_zero() {
-    let ledger = ledger(&Script::headline());
-    let mut stream = live(&ledger);
-    stream.deliveries.drain(..40);
-    let measured = Measurement::join(Some(&ledger), &stream);
+    let ledger = ledger(&Script::paced(1, Span::ZERO, 60).unwrap());
+    let measured = Measurement::join(Some(&ledger), &live(&ledger));
     assert_eq!(measured.ttft, None);
     assert_eq!(of_run(&measured, &Thresholds::standard()).name, Verdict::NoToken);
+}
+
+#[test]
+fn lost_and_doubled_frames_are_no_clean_stream() {
+    let ledger = ledger(&Script::headline());
+    let mut lossy = live(&ledger);
+    lossy.deliveries.drain(5..25);
+    assert_eq!(finding(&lossy, &ledger).because, "20 of 41 frames did not come");
+    let mut doubled = live(&ledger);
+    let again = doubled.deliveries[3].clone();
+    doubled.deliveries.insert(4, again);
+    assert_eq!(finding(&doubled, &ledger).because, "1 of 41 frames came twice");
+}
+
+/// A clean path on a machine that stalls: frames written during a stall come at its end.
+fn stalled(ledger: &crate::Ledger, stalls: &[(i64, i64)]) -> crate::Arrivals {
+    let start = crate::fixtures::START;
+    arrivals(ledger, |seq| {
+        let written = ledger.entries[seq as usize].after.0 - start;
+        let stall = stalls.iter().find(|(at, length)| (*at..at + length).contains(&written));
+        stall.map_or(150, |(at, length)| at + length - written)
+    })
+}
+
+#[test]
+fn a_machine_that_stalls_is_not_called_a_proxy_that_holds() {
+    let cases: [(u32, i64, u32, Vec<(i64, i64)>); 6] = [
+        (41, 5, 60, (0..7).map(|i| (26_000 * i + 9_000, 8_000)).collect()),
+        (400, 5, 60, (0..60).map(|i| (31_000 * i + 9_000, 8_000)).collect()),
+        (41, 50, 60, (0..6).map(|i| (310_000 * i + 40_000, 60_000)).collect()),
+        (41, 50, 60, vec![(290_000, 220_000)]),
+        (41, 50, 1_100, (0..6).map(|i| (310_000 * i + 40_000, 60_000)).collect()),
+        (41, 100, 16_384, (0..10).map(|i| (400_000 * i + 90_000, 40_000)).collect()),
+    ];
+    for (frames, interval, bytes, stalls) in cases {
+        let ledger = ledger(&Script::paced(frames, Span::millis(interval), bytes).unwrap());
+        let mut stream = stalled(&ledger, &stalls);
+        for delivery in &mut stream.deliveries {
+            delivery.bytes = Some((u64::from(bytes) + 6) * delivery.frames.len() as u64);
+        }
+        let found = finding(&stream, &ledger);
+        assert!(
+            matches!(found.name, Verdict::Live | Verdict::CannotTell),
+            "{frames} × {bytes} B at {interval} ms: {}: {}",
+            found.name.name(),
+            found.because
+        );
+    }
+}
+
+#[test]
+fn a_held_beginning_is_not_live() {
+    let ledger = ledger(&Script::headline());
+    let late =
+        arrivals(&ledger, |seq| if seq < 4 { i64::from(3 - seq) * 50_000 + 2_000 } else { 150 });
+    assert_eq!(finding(&late, &ledger).name, Verdict::CannotTell);
+    let ledger = crate::fixtures::ledger(&Script::paced(400, Span::millis(20), 60).unwrap());
+    let late =
+        arrivals(&ledger, |seq| if seq < 36 { i64::from(35 - seq) * 20_000 + 2_000 } else { 150 });
+    assert_eq!(finding(&late, &ledger).name, Verdict::CannotTell);
+}
+
+#[test]
+fn a_constant_latency_is_no_pattern() {
+    for (interval, hold) in [(50, 40_000), (20, 30_000), (50, 200_000), (50, 206_000)] {
+        let ledger = ledger(&Script::paced(41, Span::millis(interval), 60).unwrap());
+        let far = arrivals(&ledger, |_| hold);
+        let found = finding(&far, &ledger);
+        assert_eq!(found.name, Verdict::CannotTell, "{interval}, {hold}: {}", found.because);
+    }
 }
 
 #[test]

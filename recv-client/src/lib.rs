@@ -1,10 +1,9 @@
 //! The native reader: counts successful `recv()` calls and joins frames to the reads that
 //! completed them.
 //!
-//! [`request`] writes what a command-line client or Chromium would send, [`decode`] undoes
-//! content encodings as the bytes come, [`read`] follows one response.
+//! [`request`] writes what a command-line client or Chromium would send; [`read`] follows one
+//! response and undoes its content encoding as the bytes come.
 
-pub mod decode;
 pub mod read;
 pub mod request;
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 use measure::cell::HeaderSet;
 use measure::frames::FrameReader;
 use measure::{Arrivals, Delivery, End, Reader, RunId, Stamp};
+use wire::decode::Decoder;
 use wire::http1::ResponseFramer;
 use wire::{Moment, Options, RECV_BUFFER, Socket};
 
-use crate::decode::Decoder;
 use crate::request::{self, Target};
 
 /// How long a stream may be silent: above every pace and every hold that the presets play
@@ -123,7 +123,10 @@ pub fn follow(
         if response.framer.is_done() {
             break End::Closed;
         }
-        if let Some((_, pause)) = slow {
+        // A slow reader begins to be slow with the body: a pause after a head that came alone
+        // would be billed to who sent it alone.
+        let begun = arrivals.deliveries.iter().any(|d| d.body_bytes.is_some_and(|bytes| bytes > 0));
+        if let Some((_, pause)) = slow.filter(|_| begun) {
             std::thread::sleep(pause);
         }
     };

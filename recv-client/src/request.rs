@@ -2,9 +2,7 @@
 
 use measure::cell::HeaderSet;
 
-/// What browsers offer; most command-line clients offer nothing. A proxy that compresses may
-/// hold a stream for the one and pass it at once to the other.
-pub const BROWSER_ENCODINGS: &str = "gzip, deflate, br, zstd";
+pub use measure::plan::BROWSER_ENCODINGS;
 
 /// The version that the Chromium header sets were taken from, on Linux, with `Headless` left
 /// out of the product's name.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use measure::frames::FrameReader;
 use measure::{Arrivals, Delivery, End, Reader, RunId, Stamp};
+use wire::decode::Decoder;
 use wire::http1::ResponseFramer;
 
 /// How many runs are kept: 25 MB of headline streams. The oldest goes first.
@@ -146,7 +147,8 @@ struct Present {
     run: RunId,
     call: Stamp,
     frames: FrameReader,
-    coded: bool,
+    /// Made with the head; gone for an encoding or bytes that cannot be decoded.
+    decoder: Option<Decoder>,
 }
 
 impl Answers {
@@ -184,7 +186,7 @@ impl Answers {
         // start is known; it is just not kept.
         if let Some((Some(run), call)) = asked.next() {
             let frames = FrameReader::new(run);
-            self.present = Some(Present { run, call, frames, coded: false });
+            self.present = Some(Present { run, call, frames, decoder: None });
             self.records.update(run, call, |_| ());
         }
     }
@@ -193,14 +195,24 @@ impl Answers {
         let Some(present) = &mut self.present else { return };
         let head = self.framer.head().filter(|_| !had_head);
         if let Some(head) = head {
-            present.coded = head.header("content-encoding").is_some();
+            present.decoder = Decoder::new(head.header("content-encoding")).ok();
         }
-        // Compressed frames cannot be seen here without decoding, and decoding is the reader's.
-        let frames = if present.coded { Vec::new() } else { present.frames.feed(body) };
+        let (mut frames, mut decoded) = (Vec::new(), 0);
+        let reader = &mut present.frames;
+        let fed = present.decoder.as_mut().map(|decoder| {
+            decoder.feed(body, |ready| {
+                decoded += ready.len() as u64;
+                frames.extend(reader.feed(ready));
+            })
+        });
+        if matches!(fed, Some(Err(_))) {
+            // The reader behind the tap says what is wrong with it; the stamps still count.
+            present.decoder = None;
+        }
         let foreign = present.frames.foreign_frames();
         let delivery = Delivery {
             bytes: Some(bytes.len() as u64),
-            body_bytes: Some(body.len() as u64),
+            body_bytes: Some(decoded),
             frames,
             ..delivery.clone()
         };
@@ -293,6 +305,31 @@ mod tests {
                 assert_eq!(bytes as usize, answer(run).len());
             }
         }
+    }
+
+    #[test]
+    fn frames_of_a_compressed_answer_are_seen_too() {
+        use std::io::Write as _;
+        let plain = answer(RUN);
+        let body: Vec<u8> = measure::Script::paced(2, measure::Span::ZERO, 60)
+            .unwrap()
+            .player(RUN)
+            .flat_map(|(_, bytes)| bytes)
+            .collect();
+        assert!(plain.len() > body.len());
+        let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        coder.write_all(&body).unwrap();
+        let coded = coder.finish().unwrap();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+            coded.len()
+        );
+        let (records, asked) = (Records::default(), Asked::default());
+        Requests::default().feed(&request(RUN), Stamp(1), &asked);
+        let mut answers = Answers::new(records.clone());
+        answers.feed(&[head.as_bytes(), &coded].concat(), &Delivery::at(Stamp(5)), &asked);
+        let seen = records.get(RUN).unwrap();
+        assert_eq!((seen.frames().count(), seen.end), (2, End::Closed));
     }
 
     #[test]

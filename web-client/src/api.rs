@@ -39,16 +39,17 @@ impl std::fmt::Display for ApiError {
     }
 }
 
-/// Synchronises the page's clock with the emitter's.
+/// Synchronises the page's clock, which has steps of `step_us` microseconds, with the emitter's.
 ///
 /// # Errors
 /// When the clock does not answer.
-pub async fn sync() -> Result<ClockSync, ApiError> {
+pub async fn sync(step_us: i64) -> Result<ClockSync, ApiError> {
     let mut trips = Vec::new();
     for _ in 0..CLOCK_TRIPS {
         trips.push(round_trip().await?);
     }
     ClockSync::from_round_trips(&trips)
+        .map(|sync| sync.with_step(step_us))
         .ok_or_else(|| ApiError::Unreadable("the page's clock ran backwards".into()))
 }
 

@@ -59,6 +59,7 @@ pub fn verdict(verdict: Verdict) -> (&'static str, Mood) {
         Verdict::BufferBursts => ("Buffered: let go when a buffer is full", Mood::Bad),
         Verdict::OneBehind => ("One behind: each waits for the next", Mood::Bad),
         Verdict::BatchedAtOrigin => ("Batched by the origin itself", Mood::Open),
+        Verdict::PageBusy => ("Live, but the page was busy", Mood::Open),
         Verdict::Truncated => ("Cut short", Mood::Bad),
         Verdict::NoToken => ("Ended without a token", Mood::Bad),
         Verdict::Failed => ("Failed", Mood::Bad),

@@ -5,6 +5,7 @@
 //! own wake-up is never billed to what stands before it.
 
 pub mod connect;
+pub mod decode;
 pub mod http1;
 pub mod moment;
 pub mod priority;

@@ -26,11 +26,32 @@ impl Moment {
 
     /// Now, and a wall-clock time of the kernel converted with the offset between the two clocks
     /// taken at this very moment: the wall clock may be stepped at any other.
+    ///
+    /// The offset is read between two looks at the monotonic clock; a thread that is interrupted
+    /// in between tries again, and gives no stamp rather than a wrong one. A stamp from the
+    /// future, by a wall clock stepped back meanwhile, is none either.
     pub(crate) fn now_with_wall(wall_us: Option<i64>) -> (Moment, Option<Moment>) {
         let now = Moment::now();
-        let stamp = wall_us.map(|stamp| Moment(stamp - (read(ClockId::CLOCK_REALTIME) - now.0)));
+        let stamp = wall_us.and_then(|stamp| {
+            let offset = wall_offset()?;
+            Some(Moment(stamp - offset)).filter(|stamp| stamp.0 <= now.0 + CONVERSION.0)
+        });
         (now, stamp)
     }
+}
+
+/// How far a conversion between the clocks may be off: reading one takes well under a
+/// microsecond, and an interrupt within is longer than this.
+const CONVERSION: Moment = Moment(50);
+
+/// Wall clock less monotonic clock; `None` when it cannot be read without an interruption.
+fn wall_offset() -> Option<i64> {
+    (0..4).find_map(|_| {
+        let before = Moment::now().0;
+        let wall = read(ClockId::CLOCK_REALTIME);
+        let after = Moment::now().0;
+        (after - before <= CONVERSION.0).then(|| wall - (before + after) / 2)
+    })
 }
 
 fn read(clock: ClockId) -> i64 {
@@ -54,6 +75,8 @@ mod tests {
         let wall = read(ClockId::CLOCK_REALTIME);
         let (now, stamp) = Moment::now_with_wall(Some(wall));
         let off = now.micros() - stamp.unwrap().micros();
-        assert!((0..50_000).contains(&off), "{off} µs");
+        assert!((-CONVERSION.0..50_000).contains(&off), "{off} µs");
+        let (_, future) = Moment::now_with_wall(Some(wall + 5_000_000));
+        assert_eq!(future, None, "a stamp from the future");
     }
 }

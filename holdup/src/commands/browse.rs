@@ -7,14 +7,14 @@ use std::time::{Duration, Instant, SystemTime};
 use emitter::{Config, Emitter};
 use measure::cell::HeaderSet;
 use measure::guards::Guards;
-use measure::page::{Finished, Lanes, RunPost, Settings};
-use measure::plan::{self, PRESETS, Plan, UnknownPreset};
+use measure::page::{Finished, Lanes, RunPost, Settings, SettingsError};
+use measure::plan::{self, BROWSER_ENCODINGS, PRESETS, Plan, ReaderProfile, UnknownPreset};
 use measure::results::{Browser, Document, RunRecord, SCHEMA, derive_cells};
 use measure::{Reader, Span};
 
 use crate::browser::{Driver, DriverError};
 use crate::cli;
-use crate::exit::{Outcome, Problem};
+use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
 use crate::page::Inbox;
 use crate::page::routes::Page;
@@ -33,13 +33,12 @@ const SIZES: [(u32, u32); 3] = [(1920, 1080), (1366, 768), (390, 844)];
 
 pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let settings = settings(options)?;
+    for_browsers(options)?;
     let proxies = Rig::proxies(&options.rig)?;
     Rig::check(&proxies, &options.rig.endpoints)?;
     let names =
         plan::endpoints_of(&options.preset, &options.rig.endpoints).map_err(Problem::usage)?;
     let assets = crate::page::assets::find(options.page.as_deref())?;
-    let mut store =
-        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let before = machine::describe();
@@ -56,7 +55,10 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     rig.tap(emitter.address().ip(), options.rig.mss.0).map_err(Problem::nothing)?;
     let lanes = rig.lanes(&emitter, &emitter.address().ip().to_string(), options.rig.mss.0);
     page.tell(lanes.clone(), rig.records());
-    let plan = settings.plan(&lanes).map_err(Problem::usage)?;
+    let mut store =
+        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
+    let mut plan = settings.plan(&lanes).map_err(Problem::usage)?;
+    Rig::describe_links(&proxies, &mut plan);
     let session = settings.session.clone().unwrap_or_default();
     page.inbox.open(&session);
     let query = serde_urlencoded::to_string(settings.to_query()).map_err(Problem::usage)?;
@@ -95,30 +97,43 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         end
     });
     // What was measured before a browser died is kept and shown all the same.
-    let (complete, problem) = match end {
-        Ok(Finished { stopped: None, .. }) => (true, None),
+    let all = plan.run_count();
+    let (mut complete, mut problem) = match end {
+        Ok(Finished { stopped: None, .. }) if runs.len() == all => (true, None),
+        Ok(Finished { stopped: None, .. }) => {
+            let came = runs.len();
+            (false, Some(Problem::nothing(format!("{came} of {all} runs came from the page"))))
+        }
         Ok(Finished { stopped: Some(why), .. }) => {
             (false, Some(Problem::nothing(format!("the page stopped early: {why}"))))
         }
         Err(problem) => (false, Some(problem)),
     };
     progress.finish();
-    let native = native_plan(&settings, &lanes, options.native_runs)?;
+    let mut native = native_plan(&settings, &lanes, options.native_runs)?;
+    Rig::describe_links(&proxies, &mut native);
     if complete && options.native_runs > 0 {
         let mut reader = Native { rig: &rig, emitter: &emitter };
-        runner::play(&native, &mut reader, &interrupt, |run| {
-            if let Some(store) = &mut store {
-                store.keep(&run)?;
-            }
+        let played = runner::play(&native, &mut reader, &interrupt, |run| {
+            let kept = store.as_mut().map_or(Ok(()), |store| store.keep(&run));
             runs.push(run);
-            Ok(())
-        })
-        .map_err(|error: crate::store::StoreError| Problem::nothing(error))?;
+            kept
+        });
+        match played {
+            Ok(whole) => complete = whole,
+            Err(error) => {
+                complete = false;
+                problem = Some(Problem::nothing(error));
+            }
+        }
     }
-    if runs.is_empty()
-        && let Some(problem) = problem
-    {
-        return Err(problem);
+    if interrupt.came() {
+        // Whatever else went wrong went wrong because of it.
+        problem = None;
+        complete = false;
+    }
+    if runs.is_empty() {
+        return problem.map_or(Ok(Exit::Interrupted), Err);
     }
     let document = document(Parts {
         plan: &plan,
@@ -132,14 +147,28 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         started_at,
         machine: measure::results::Machine { load_after: machine::load(), ..before },
     })?;
-    if let Some(store) = &store {
-        store.replace(&document).map_err(Problem::nothing)?;
+    if let Some(Err(error)) = store.as_ref().map(|store| store.replace(&document)) {
+        problem.get_or_insert(Problem::nothing(error));
     }
     commands::measure::show(&document, options.json)?;
-    match problem {
-        Some(problem) if !interrupt.came() => Err(problem),
-        _ => Ok(commands::measure::exit(&document, options.strict)),
+    problem.map_or_else(|| Ok(commands::measure::exit(&document, options.strict)), Err)
+}
+
+/// Refuses presets that only the native reader can play: a browser reads at its own pace, and its
+/// taps have one segment size.
+fn for_browsers(options: &cli::Browse) -> Result<(), Problem> {
+    let profiles = [ReaderProfile::recv()];
+    let mss = options.rig.mss.0;
+    let plan = Plan::preset(&options.preset, &options.rig.endpoints, &profiles, mss, 1, 0)
+        .map_err(Problem::usage)?;
+    let native_only = |cell: &measure::Cell| cell.request.slow.is_some() || cell.link.mss != mss;
+    if plan.cells.iter().any(native_only) {
+        return Err(Problem::usage(format!(
+            "{} reads slowly or in several segment sizes, which no browser can be told to do: use `holdup measure --preset {0}`",
+            options.preset
+        )));
     }
+    Ok(())
 }
 
 fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
@@ -149,15 +178,10 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
     let readers = options
         .readers
         .iter()
-        .map(|name| {
-            Reader::from_name(name).filter(|reader| reader.in_browser()).ok_or_else(|| {
-                Problem::usage(format!(
-                    "no reader is called {name:?}: known are eventsource, fetch"
-                ))
-            })
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(Settings {
+        .map(|name| Reader::from_name(name).ok_or_else(|| SettingsError::Reader(name.clone())))
+        .collect::<Result<_, _>>()
+        .map_err(Problem::usage)?;
+    let settings = Settings {
         preset: options.preset.clone(),
         script: None,
         endpoints: options.rig.endpoints.clone(),
@@ -167,7 +191,11 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         go: true,
         session: Some(format!("{:016x}", fastrand::u64(..))),
         engine: Some(options.browser.name().into()),
-    })
+    };
+    // The page reads them by the same rules, and would only say so on its own screen.
+    let query = settings.to_query();
+    Settings::from_query(query.iter().map(|(key, value)| (*key, value.as_str())))
+        .map_err(Problem::usage)
 }
 
 /// The same endpoints and script for the native reader, which confirms the path without a browser.
@@ -178,7 +206,9 @@ fn native_plan(settings: &Settings, lanes: &Lanes, rounds: u32) -> Result<Plan, 
     for cell in &mut plan.cells {
         cell.reader = Reader::Recv;
         cell.engine = None;
-        cell.request.headers = HeaderSet::Plain;
+        // What the browser sent: a proxy may treat a plain client otherwise.
+        cell.request.headers = HeaderSet::ChromiumFetch;
+        cell.request.accept_encoding = Some(BROWSER_ENCODINGS.into());
     }
     Ok(Plan { rounds, ..plan })
 }

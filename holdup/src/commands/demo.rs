@@ -9,6 +9,7 @@ use measure::plan;
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
+use crate::out::say;
 use crate::page::routes::Page;
 use crate::rig::{Rig, any_port};
 
@@ -49,8 +50,8 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), rig.records());
     let url = format!("http://{host}:{}/?go=1", address.port());
     let opened = !options.no_open && open(&url);
-    println!("{} {url}", if opened { "opened" } else { "open this in a browser:" });
-    println!("the first run starts by itself; Ctrl-C ends everything");
+    say!("{} {url}", if opened { "opened" } else { "open this in a browser:" });
+    say!("the first run starts by itself; Ctrl-C ends everything");
     interrupt.wait();
     Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use emitter::{Config, Emitter};
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
+use crate::out::say;
 
 pub(crate) fn run(options: &cli::Emit) -> Outcome {
     let interrupt = Interrupt::listen();
@@ -15,10 +16,8 @@ pub(crate) fn run(options: &cli::Emit) -> Outcome {
     };
     let mut emitter = Emitter::start(config).map_err(Problem::nothing)?;
     let address = emitter.address();
-    println!("emitting on http://{address}/stream (instance {})", emitter.instance());
-    println!(
-        "for example: curl -N 'http://{address}/stream?frames=41&interval_ms=50&frame_bytes=60'"
-    );
+    say!("emitting on http://{address}/stream (instance {})", emitter.instance());
+    say!("for example: curl -N 'http://{address}/stream?frames=41&interval_ms=50&frame_bytes=60'");
     interrupt.wait();
     emitter.stop();
     Ok(Exit::Done)

@@ -10,7 +10,7 @@ pub(crate) fn run(options: &cli::Findings) -> Outcome {
         Some(path) => std::fs::write(path, text).map_err(|error| {
             Problem::nothing(format!("cannot write {}: {error}", path.display()))
         })?,
-        None => print!("{text}"),
+        None => crate::out::print(&text),
     }
     Ok(Exit::Done)
 }

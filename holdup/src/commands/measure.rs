@@ -6,13 +6,14 @@ use std::time::SystemTime;
 use emitter::{Config, Emitter};
 use measure::cell::HeaderSet;
 use measure::guards::Guards;
-use measure::plan::{PRESETS, Plan, ReaderProfile};
-use measure::results::{Browser, Document, Endpoint, RunRecord, SCHEMA, derive_cells};
+use measure::plan::{BROWSER_ENCODINGS, PRESETS, Plan, ReaderProfile};
+use measure::results::{Document, Endpoint, RunRecord, SCHEMA, derive_cells};
 use measure::verdict::Verdict;
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
+use crate::out::say;
 use crate::rig::Rig;
 use crate::runner::{self, Native};
 use crate::store::Store;
@@ -32,7 +33,11 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     Rig::check(&proxies, &options.rig.endpoints)?;
     let profile = ReaderProfile {
         headers,
-        accept_encoding: options.accept_encoding.clone(),
+        // The cell says what is sent, also where the header set brings it along.
+        accept_encoding: options
+            .accept_encoding
+            .clone()
+            .or_else(|| (headers != HeaderSet::Plain).then(|| BROWSER_ENCODINGS.to_string())),
         ..ReaderProfile::recv()
     };
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
@@ -41,43 +46,45 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
         Plan::preset(&options.preset, asked, &[profile], options.rig.mss.0, options.runs, seed)
             .map_err(Problem::usage)?;
     Rig::describe_links(&proxies, &mut plan);
-    let mut store =
-        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let before = machine::describe();
     let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
     let rig = Rig::start(&proxies, &plan.endpoints(), emitter.address());
+    let mut store =
+        options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
+    let guards = Guards::default();
+    let describe = |runs: &[RunRecord], complete| Document {
+        schema: SCHEMA.into(),
+        complete,
+        command: std::env::args().collect(),
+        seed,
+        started_at: started_at.clone(),
+        machine: measure::results::Machine { load_after: machine::load(), ..before.clone() },
+        cells: derive_cells(&plan.cells, runs, &rig.endpoints, &BTreeMap::new(), &guards),
+        guards: guards.clone(),
+        endpoints: rig.endpoints.clone(),
+    };
     let mut runs: Vec<RunRecord> = Vec::new();
+    let mut round = None;
     let mut native = Native { rig: &rig, emitter: &emitter };
     let played = runner::play(&rig.playable(&plan), &mut native, &interrupt, |run| {
+        // However this ends, a document with what came before the present round stands.
+        let written = match &store {
+            Some(store) if round != Some(run.round) => store.replace(&describe(&runs, false)),
+            _ => Ok(()),
+        };
+        round = Some(run.round);
         let kept = store.as_mut().map_or(Ok(()), |store| store.keep(&run));
         runs.push(run);
-        kept
+        written.and(kept)
     });
     // A full disk ends the measuring; what was measured is shown all the same.
     let (complete, mut problem) = match played {
         Ok(complete) => (complete, None),
         Err(error) => (false, Some(Problem::nothing(error))),
     };
-    let guards = Guards::default();
-    let document = Document {
-        schema: SCHEMA.into(),
-        complete,
-        command: std::env::args().collect(),
-        seed,
-        started_at,
-        machine: measure::results::Machine { load_after: machine::load(), ..before },
-        cells: derive_cells(
-            &plan.cells,
-            &runs,
-            &rig.endpoints,
-            &BTreeMap::<String, Browser>::new(),
-            &guards,
-        ),
-        guards,
-        endpoints: rig.endpoints.clone(),
-    };
+    let document = describe(&runs, complete);
     if let Some(Err(error)) = store.as_ref().map(|store| store.replace(&document)) {
         problem.get_or_insert(Problem::nothing(error));
     }
@@ -90,9 +97,9 @@ pub(crate) fn show(document: &Document, json: bool) -> Result<(), Problem> {
     if json {
         eprint!("{}", table::render(document));
         let text = serde_json::to_string_pretty(document).map_err(Problem::nothing)?;
-        println!("{text}");
+        say!("{text}");
     } else {
-        print!("{}", table::render(document));
+        crate::out::print(&table::render(document));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use proxies::{Proxies, State};
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
+use crate::out::say;
 
 pub(crate) fn run(command: &cli::Proxies) -> Outcome {
     let proxies = Proxies::of_user(Vec::new()).map_err(Problem::usage)?;
@@ -11,7 +12,7 @@ pub(crate) fn run(command: &cli::Proxies) -> Outcome {
         cli::Proxies::List => list(&proxies),
         cli::Proxies::Fetch { engines } => fetch(&proxies, engines),
         cli::Proxies::Config { endpoint } => {
-            print!("{}", proxies.config(endpoint).map_err(Problem::usage)?);
+            crate::out::print(&proxies.config(endpoint).map_err(Problem::usage)?);
             Ok(Exit::Done)
         }
     }
@@ -39,7 +40,7 @@ fn list(proxies: &Proxies) -> Outcome {
             place,
         ]);
     }
-    print!("{}", crate::table::lines(&table));
+    crate::out::print(&crate::table::lines(&table));
     Ok(Exit::Done)
 }
 
@@ -50,7 +51,7 @@ fn fetch(proxies: &Proxies, engines: &[String]) -> Outcome {
     let mut failed = 0;
     for (engine, result) in &fetched {
         match result {
-            Ok(program) => println!(
+            Ok(program) => say!(
                 "{engine} {} {} sha256 {} {}",
                 program.version,
                 program.source,

@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
+use crate::out::say;
 use crate::report;
 
 pub(crate) fn run(options: &cli::Report) -> Outcome {
@@ -11,7 +12,7 @@ pub(crate) fn run(options: &cli::Report) -> Outcome {
         eprintln!("holdup: {note}");
     }
     for file in &written.files {
-        println!("{}", file.display());
+        say!("{}", file.display());
     }
     Ok(Exit::Done)
 }

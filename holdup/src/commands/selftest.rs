@@ -19,6 +19,7 @@ use tap::{Behaviour, Tap};
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
+use crate::out::say;
 use crate::rig::any_port;
 use crate::runner::{ledger_of, read, stream_path};
 
@@ -50,7 +51,7 @@ impl Row {
         self.verdict == self.truth.verdict
             && self.frames_per_read.is_some_and(|found| within(self.truth.frames_per_read, found))
             && within(self.truth.reads_per_frame, self.reads_per_frame)
-            && self.snd_mss.is_none_or(|size| size == ETHERNET_MSS)
+            && self.snd_mss == Some(ETHERNET_MSS)
     }
 
     fn void(&self) -> bool {
@@ -131,10 +132,10 @@ pub(crate) fn run(options: &cli::Selftest) -> Outcome {
                         "snd_mss": row.snd_mss, "because": row.because, "passed": row.passed() })
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&rows).map_err(Problem::nothing)?);
+        say!("{}", serde_json::to_string_pretty(&rows).map_err(Problem::nothing)?);
     } else {
         print(&rows);
-        println!("{passed} of {} told apart", rows.len());
+        say!("{passed} of {} told apart", rows.len());
     }
     Ok(if passed == rows.len() {
         Exit::Done
@@ -223,9 +224,9 @@ fn print(rows: &[Row]) {
             .into(),
         ]);
     }
-    print!("{}", crate::table::lines(&table));
+    crate::out::print(&crate::table::lines(&table));
     for row in rows {
-        println!("{}: {}", row.truth.name, row.because);
+        say!("{}: {}", row.truth.name, row.because);
     }
 }
 

@@ -88,10 +88,14 @@ pub(super) fn grid(document: &Document) -> String {
         ));
     }
     text.push_str(&format!(
-        "\nThe rule: nginx holds when buffering is on and either the upstream speaks HTTP/1.0 or gzip is \
-         on for the type and the client accepts it. It fits {agree} of {all} rows. Browsers always \
-         accept gzip and most command-line clients do not: a check from the command line can say \
-         live where every browser waits.\n"
+        "\nThe rule held against the rows: nginx holds when buffering is on and either the upstream speaks \
+         HTTP/1.0 or gzip is on for the type and the client accepts it. It fits {agree} of {all} rows.\n"
     ));
+    if agree == all && all > 0 {
+        text.push_str(
+            "Browsers always accept gzip and most command-line clients do not: a check from the command \
+             line can say live where every browser waits.\n",
+        );
+    }
     text
 }

@@ -47,12 +47,11 @@ fn line(row: &CellResult) -> Option<Line> {
     debug_assert_eq!(row.cell.reader, Reader::Recv);
     let segment = row.cell.link.mss.map_or(LOOPBACK_SEGMENT, u64::from);
     let head = row.summary.head_bytes.unwrap_or(HEAD_BYTES);
-    let Prediction { first_hold, frames_per_read, by_segment, by_timer } =
-        trigger::predict(&row.cell.script, segment, head)?;
+    let predicted = trigger::predict(&row.cell.script, segment, head)?;
+    let Prediction { first_hold, frames_per_read, by_segment, by_timer } = predicted;
     let measured_hold: Option<Span> =
         row.summary.first_hold_us.as_ref().map(|spread| spread.median);
     let measured = per_read(Some(row));
-    let predicted = trigger::predict(&row.cell.script, segment, head)?;
     let fits =
         measured_hold.zip(measured).is_some_and(|(hold, per_read)| predicted.holds(hold, per_read));
     let released = match (by_segment, by_timer) {
