@@ -11,7 +11,10 @@ use crate::script::Script;
 use crate::units::Span;
 
 /// The tolerances, as they stand in the results.
+///
+/// A document that does not name one (an older one) was judged with the default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Guards {
     /// Greatest lateness of a frame, write included, microseconds.
     pub lateness_us: Span,

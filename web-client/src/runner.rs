@@ -75,7 +75,7 @@ async fn pause() {
 /// The first stream after a page has loaded can be hundreds of milliseconds late: one is
 /// played and thrown away, and the page says so.
 async fn warm_up(model: Model) {
-    let Ok(clock) = api::sync().await else { return };
+    let Ok(clock) = api::sync(model.clock_step_us()).await else { return };
     model.change(|state| state.clock = Some(clock));
     let (Ok(plan), Some(lane)) = (model.plan(), model.lane(DIRECT)) else { return };
     let Ok(script) = Script::paced(WARM_UP_FRAMES, WARM_UP_INTERVAL, MIN_FRAME_BYTES) else {
@@ -269,7 +269,7 @@ async fn one(
         return Err(Halt::Stopped);
     }
     model.progress(done, total, format!("{} by {}", cell.endpoint, words::reader(cell.reader)));
-    let clock = api::sync().await?;
+    let clock = api::sync(model.clock_step_us()).await?;
     model.change(|state| {
         state.clock = Some(clock);
         state.reader = cell.reader;
@@ -287,7 +287,7 @@ async fn one(
 
 /// Plays all cells of a reader at the same time.
 async fn together(model: Model, cells: &[Cell], reader: Reader, round: u32) -> Result<(), Halt> {
-    let clock = api::sync().await?;
+    let clock = api::sync(model.clock_step_us()).await?;
     model.change(|state| state.clock = Some(clock));
     let cells_of: Vec<Cell> = cells.iter().filter(|cell| cell.reader == reader).cloned().collect();
     let lanes: Vec<(Cell, LaneModel, String)> = cells_of

@@ -10,7 +10,7 @@ use crate::{cargo, check};
 const RESULTS: &str = "target/findings";
 /// Presets and how many rounds of each: the published number where there is one.
 const PARTS: [(&str, &str); 4] =
-    [("published", "5"), ("haproxy-trigger", "3"), ("nginx-grid", "3"), ("no-delay-cost", "5")];
+    [("published", "5"), ("haproxy-trigger", "1"), ("nginx-grid", "2"), ("no-delay-cost", "3")];
 
 /// Measures, unless the last run's results are to be kept, and writes the document.
 pub(crate) fn make(keep: bool) -> Result<()> {
