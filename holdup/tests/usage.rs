@@ -39,6 +39,13 @@ fn a_wrong_word_is_one_line_and_status_2() {
         (&["measure", "--own", "squid=/bin/true"], "holdup: "),
         (&["browse", "--readers", "xhr"], "holdup: no reader is called \"xhr\": known are "),
         (&["browse", "--preset", "nope"], "holdup: no preset is called \"nope\""),
+        (&["browse", "--readers", "fetch-worker"], "holdup: no reader is called \"fetch-worker\""),
+        (
+            &["browse", "--preset", "temp-file"],
+            "holdup: temp-file reads slowly or in several segment sizes, which no browser can be told to do: use `holdup measure --preset temp-file`",
+        ),
+        (&["report", "/nonexistent"], "holdup: "),
+        (&["findings", "/nonexistent"], "holdup: /nonexistent/published/results.json: "),
         (&["proxies", "config", "direct"], "holdup: "),
         (&["proxies", "fetch", "squid"], "holdup: "),
         (&["selftest", "--emitter", "nowhere"], "holdup: \"nowhere\" is no address of an emitter"),
@@ -65,6 +72,19 @@ fn numbers_out_of_range_are_status_2_with_their_bounds() {
         assert_eq!(status(&output), 2, "{arguments:?}");
         assert!(stderr(&output).contains(bound), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_breaks_nothing() {
+    let mut child = common::holdup(&["proxies", "config", "nginx"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(output.stderr.is_empty(), "{}", stderr(&output));
 }
 
 #[test]
