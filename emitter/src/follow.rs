@@ -4,7 +4,8 @@
 //! written at the write that really carried its last body byte, whether the kernel took a part
 //! of what it was given or a server library put several frames into one write.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 
 use measure::ledger::Entry;
 use measure::script::{Body, Script};
@@ -20,10 +21,38 @@ pub fn with<T>(ledger: &SharedLedger, change: impl FnOnce(&mut Ledger) -> T) -> 
     change(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// How much of a response's body has left, for whom it concerns that nothing of it waits.
+#[derive(Debug, Default)]
+pub struct Progress(Mutex<(u64, Option<Waker>)>);
+
+impl Progress {
+    fn lock(&self) -> MutexGuard<'_, (u64, Option<Waker>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether so many bytes of the body have left; if not, the task is woken when more have.
+    pub fn has_left(&self, bytes: u64, context: &Context<'_>) -> bool {
+        let (left, waiting) = &mut *self.lock();
+        if *left < bytes {
+            *waiting = Some(context.waker().clone());
+        }
+        *left >= bytes
+    }
+
+    fn set(&self, bytes: u64) {
+        let (left, waiting) = &mut *self.lock();
+        *left = bytes;
+        if let Some(waker) = waiting.take() {
+            waker.wake();
+        }
+    }
+}
+
 /// Follows the writes of one response.
 #[derive(Debug)]
 pub struct Follow {
     ledger: SharedLedger,
+    progress: Arc<Progress>,
     framer: ResponseFramer,
     frames: Frames,
     started: Stamp,
@@ -42,6 +71,7 @@ impl Follow {
         });
         Follow {
             ledger,
+            progress: Arc::default(),
             framer: ResponseFramer::new(),
             frames,
             started,
@@ -51,6 +81,11 @@ impl Follow {
         }
     }
 
+    /// How far it has come.
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
     /// Notes one write: the bytes it took, in order. Returns whether the response is whole.
     pub fn wrote<'a>(
         &mut self,
@@ -58,14 +93,17 @@ impl Follow {
         before: Stamp,
         after: Stamp,
     ) -> bool {
-        let body = &mut self.body;
+        let (body, mut understood) = (&mut self.body, true);
         for part in parts {
             // These are our own server's bytes; bytes that are no response cannot be followed,
             // and the ledger then simply has no lines: the run fails, it is not misjudged.
             if self.framer.feed(part, |bytes| *body += bytes.len() as u64).is_err() {
+                understood = false;
                 break;
             }
         }
+        // Nobody should wait for bytes that cannot be counted.
+        self.progress.set(if understood { self.body } else { u64::MAX });
         let total = self.frames.count().checked_sub(1).and_then(|last| self.frames.get(last));
         let total = total.map_or(0, |(end, _)| end);
         let whole = self.framer.is_done() || self.framer.close_is_the_end() && self.body >= total;

@@ -5,7 +5,7 @@
 //! yields a script's writes; [`listener`] wraps every connection so that the writes themselves
 //! are stamped; [`follow`] turns stamped writes into ledger lines; [`ledgers`] keeps a bounded
 //! number of ledgers; [`routes`] is the HTTP side and [`page`] its files; `worker` is a thread
-//! that serves streams and nothing else; [`server`] starts and stops the whole; `system` is what
+//! that serves streams and nothing else; [`server`] starts and stops the whole; [`system`] is what
 //! is asked of the operating system.
 
 pub mod assets;
@@ -17,13 +17,13 @@ pub mod page;
 pub mod play;
 pub mod routes;
 pub mod server;
-mod system;
+pub mod system;
 mod worker;
 
 pub use assets::Assets;
 pub use ledgers::{Ledgers, Lookup};
 pub use server::{Config, Emitter, StartError};
-pub use system::raise_descriptor_limit;
+pub use system::{Priority, raise_descriptor_limit, run_before_others};
 
 use measure::Stamp;
 

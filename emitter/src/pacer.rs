@@ -28,8 +28,10 @@ use crate::now;
 /// timer in the median and 100 µs in the slower tenth; beyond that more lead buys little and
 /// costs its whole length at each frame.
 const LEAD: Span = Span::micros(100);
-/// Part of a core that may be spun away, one in so many. A stream of 5 ms spins about 40 µs a
-/// frame, 1% of a core; a twentieth lets five such streams have it and no load more.
+/// Part of a core that each serving thread may spin away, one in so many. A stream of 5 ms spins
+/// about 40 µs a frame: the whole emitter then takes 2% of a core, where a thread that only
+/// sleeps and writes takes 1%. A twentieth lets a thread have five such streams at their best,
+/// and is never more than a twentieth whatever the load.
 const SPIN_SHARE: i64 = 20;
 /// Spinning that may be saved up: a burst of ten frames after a pause is still on time.
 const SPIN_SAVED: Span = Span::micros(10 * LEAD.as_micros());

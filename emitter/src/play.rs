@@ -11,9 +11,17 @@ use http_body::{Body, Frame};
 use measure::script::{Player, Script};
 use measure::{RunId, Stamp};
 
-use crate::follow::{SharedLedger, with};
+use crate::follow::{Progress, SharedLedger, with};
 use crate::now;
 use crate::pacer::Pacer;
+
+/// Where what leaves is entered.
+pub struct Entered {
+    /// The lines.
+    pub ledger: SharedLedger,
+    /// How much of the body has left.
+    pub progress: Arc<Progress>,
+}
 
 /// A script being played.
 pub struct Play {
@@ -24,9 +32,9 @@ pub struct Play {
     pacer: Pacer,
     /// The write that the pacer will wake us for, and whom it will wake.
     alarm: Option<(usize, Waker)>,
-    /// A write was just yielded: let the server flush it before the next one is looked at.
-    flush_first: bool,
-    ledger: Option<SharedLedger>,
+    /// Body bytes yielded so far.
+    yielded: u64,
+    entered: Option<Entered>,
     stopping: Arc<AtomicBool>,
     finished: bool,
 }
@@ -38,7 +46,7 @@ impl Play {
         run: RunId,
         started: Stamp,
         pacer: Pacer,
-        ledger: Option<SharedLedger>,
+        entered: Option<Entered>,
         stopping: Arc<AtomicBool>,
     ) -> Play {
         Play {
@@ -48,8 +56,8 @@ impl Play {
             position: (0, 0),
             pacer,
             alarm: None,
-            flush_first: false,
-            ledger,
+            yielded: 0,
+            entered,
             stopping,
             finished: false,
         }
@@ -57,8 +65,8 @@ impl Play {
 
     fn broke(&mut self, why: &str) {
         self.finished = true;
-        if let Some(ledger) = &self.ledger {
-            with(ledger, |ledger| {
+        if let Some(entered) = &self.entered {
+            with(&entered.ledger, |ledger| {
                 ledger.broken.get_or_insert_with(|| why.to_string());
             });
         }
@@ -86,12 +94,6 @@ impl Body for Play {
             return Poll::Ready(None);
         };
         let at = this.started + due;
-        if std::mem::take(&mut this.flush_first) && at <= now() {
-            // A server asked for more before it flushes would put two due writes into one:
-            // a catch-up burst that the script did not ask for.
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
         if now() < at {
             let index = this.position.0;
             let set = this
@@ -104,13 +106,19 @@ impl Body for Play {
             }
             return Poll::Pending;
         }
+        // A server that asks for more before it has flushed, or whose client does not read, would
+        // put two due writes into one: a catch-up burst that the script did not ask for.
+        let flushed = |entered: &Entered| entered.progress.has_left(this.yielded, context);
+        if !this.entered.as_ref().is_none_or(flushed) {
+            return Poll::Pending;
+        }
         let mut player = Player::resume(&this.script, this.run, this.position);
         let Some((_, bytes)) = player.next() else {
             this.finished = true;
             return Poll::Ready(None);
         };
         this.position = player.position();
-        this.flush_first = true;
+        this.yielded += bytes.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(Bytes::from(bytes)))))
     }
 }

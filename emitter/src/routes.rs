@@ -26,7 +26,7 @@ use crate::listener::Connection;
 use crate::now;
 use crate::pacer::Pacer;
 use crate::page::Pages;
-use crate::play::Play;
+use crate::play::{Entered, Play};
 
 /// What the handlers share.
 #[derive(Clone)]
@@ -156,10 +156,14 @@ async fn stream(
         done: None,
         broken: None,
     });
-    if let Some(ledger) = &ledger {
-        connection.follow(Follow::new(Arc::clone(ledger)));
-    }
-    let play = Play::new(script, run, started, pacer, ledger, Arc::clone(&app.stopping));
+    // A second request of the same run is counted, and played without being entered.
+    let entered = ledger.map(|ledger| {
+        let follow = Follow::new(Arc::clone(&ledger));
+        let progress = follow.progress();
+        connection.follow(follow);
+        Entered { ledger, progress }
+    });
+    let play = Play::new(script, run, started, pacer, entered, Arc::clone(&app.stopping));
     *response.body_mut() = Body::new(play);
     response
 }

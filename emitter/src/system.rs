@@ -1,5 +1,4 @@
-//! What is asked of the operating system besides sockets and timers. All of it is a wish: where
-//! it is refused, the ledger shows the difference.
+//! What is asked of the operating system besides sockets and timers.
 
 /// Raises the soft limit of open descriptors to the hard one. Many systems start programs with
 /// 1,024, a tenth of the streams that are served here.
@@ -15,42 +14,68 @@ pub fn raise_descriptor_limit() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The shortest slice that Linux gives, nanoseconds: a frame takes 20 µs, and a thread that asks
-/// for little at a time may interrupt one that was given more (2.8 ms by default), be it the
-/// reading client or somebody's compiler.
-#[cfg(target_os = "linux")]
-const SLICE_NS: u64 = 100_000;
-
-/// Asks that this thread runs soon after it is woken, on a machine where others compute. It gets
-/// no larger share of the processor by that, and needs no privilege (Linux 6.12 and later; older
-/// ones ignore it).
-#[cfg(target_os = "linux")]
-pub(crate) fn ask_for_prompt_wakeups() {
-    // The kernel may also delay a sleeper by its timer slack, 50 µs by default.
-    let _ = nix::sys::prctl::set_timerslack(1);
-    let size = size_of::<libc::sched_attr>() as u32;
-    let mut attributes = libc::sched_attr {
-        size,
-        sched_policy: 0,
-        sched_flags: 0,
-        sched_nice: 0,
-        sched_priority: 0,
-        sched_runtime: 0,
-        sched_deadline: 0,
-        sched_period: 0,
-    };
-    #[allow(unsafe_code, reason = "no library wraps these two system calls")]
-    // SAFETY: the kernel writes and reads at most `size` bytes at a pointer to as many.
-    unsafe {
-        if libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) == 0
-            && attributes.sched_policy == libc::SCHED_OTHER as u32
-        {
-            attributes.sched_runtime = SLICE_NS;
-            libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0);
-        }
-    }
+/// How the system lets a thread run that keeps time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// Before all ordinary work.
+    RealTime,
+    /// With this nice value; 0 is everybody's.
+    Nice(i32),
 }
 
-/// Other systems have no such wish.
+/// Asks that the calling thread runs as soon as it is woken, and tells what it got.
+///
+/// A nice value is not enough: Linux weighs it within a session only (`autogroup`), so that a
+/// program of another terminal that runs for 4 ms (a tick) makes every frame of these 4 ms late.
+/// The lowest real-time priority goes before all that. It may not starve the machine: frames
+/// take 10 µs each, spinning is bounded, and the kernel keeps a twentieth of each second for
+/// others even from a thread that never sleeps. Threads and programs started by such a thread
+/// are ordinary ones again, so that no proxy gets what the clock has.
+///
+/// It takes root or a limit (`ulimit -r`); without them a nice value is asked for, and the
+/// ledger shows the difference.
+pub fn run_before_others() -> Priority {
+    if real_time() { Priority::RealTime } else { Priority::Nice(wire::priority::raise()) }
+}
+
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "the wrapper library has no sched_setscheduler")]
+fn real_time() -> bool {
+    use nix::libc;
+    let lowest = libc::sched_param { sched_priority: 1 };
+    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the call reads one `sched_param`; on Linux "process 0" is the calling thread.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) == 0 }
+}
+
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn ask_for_prompt_wakeups() {}
+fn real_time() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_runs_before_others_or_says_that_it_may_not() {
+        let got = std::thread::spawn(run_before_others).join().unwrap();
+        match got {
+            Priority::RealTime => {}
+            Priority::Nice(nice) => assert!((-20..20).contains(&nice), "{nice}"),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_such_a_thread_starts_is_ordinary() {
+        let policy = std::thread::spawn(|| {
+            run_before_others();
+            let output = std::process::Command::new("cat").arg("/proc/self/stat").output().unwrap();
+            let stat = String::from_utf8(output.stdout).unwrap();
+            // Policy is field 41; fields are counted on from the name, which is the second.
+            stat.rsplit_once(')').unwrap().1.split_whitespace().nth(38).map(str::to_string)
+        });
+        assert_eq!(policy.join().unwrap().as_deref(), Some("0"));
+    }
+}

@@ -52,8 +52,7 @@ impl Worker {
         let alive = Arc::new(());
         let theirs = Arc::clone(&alive);
         let thread = std::thread::Builder::new().name("emitter".into()).spawn(move || {
-            wire::priority::raise();
-            crate::system::ask_for_prompt_wakeups();
+            crate::system::run_before_others();
             runtime.block_on(serve(connections, router, pacer, theirs));
             runtime.shutdown_background();
         })?;
@@ -94,22 +93,30 @@ async fn serve(
     let (over, mut all_over) = mpsc::channel::<Infallible>(1);
     while let Some((stream, remote)) = connections.recv().await {
         let Ok(stream) = tokio::net::TcpStream::from_std(stream) else { continue };
-        let io = Stamped::new(stream, remote);
-        let held = (Arc::clone(&alive), over.clone());
-        let serving = serve_one(io, pacer.clone(), router.clone(), closing.subscribe());
-        tokio::spawn(async move {
-            serving.await;
-            drop(held);
-        });
+        tokio::spawn(serve_one(
+            Stamped::new(stream, remote),
+            TowerToHyperService::new(router.clone()),
+            pacer.clone(),
+            closing.subscribe(),
+            (Arc::clone(&alive), over.clone()),
+        ));
     }
     drop(over);
     let _ = closing.send(true);
     let _ = tokio::time::timeout(GRACE, all_over.recv()).await;
 }
 
-async fn serve_one(io: Stamped, pacer: Pacer, router: Router, mut closing: watch::Receiver<bool>) {
+/// Held by a connection: one more in the worker's load, one more to wait for at the end.
+type Held = (Arc<()>, mpsc::Sender<Infallible>);
+
+async fn serve_one(
+    io: Stamped,
+    router: TowerToHyperService<Router>,
+    pacer: Pacer,
+    mut closing: watch::Receiver<bool>,
+    _held: Held,
+) {
     let connection = io.connection();
-    let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         let extensions = request.extensions_mut();
         extensions.insert(ConnectInfo(connection.clone()));

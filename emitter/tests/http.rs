@@ -166,7 +166,10 @@ fn what_cannot_be_played_is_refused_with_its_bound() {
     for (query, why) in [
         ("frames=0", "frames is 0: it must be from 1 to 99999"),
         ("frame_bytes=10", "frame_bytes is 10: it must be from 60 to 1048576"),
-        ("interval_ms=1e9", "interval_ms is 1000000000 ms: it must be from 0.0 ms to 60000 ms"),
+        (
+            "interval_ms=1000000000",
+            "interval_ms is 1000000000 ms: it must be from 0.0 ms to 60000 ms",
+        ),
         ("script=nope", "no script is called \"nope\": known are headline, cases, halves"),
         (
             "colour=red",

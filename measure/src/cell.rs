@@ -143,11 +143,7 @@ impl Cell {
             key.push_str(&format!("+accept={}", encoding.replace([' ', ','], "")));
         }
         if let Some(slow) = &self.request.slow {
-            key.push_str(&format!(
-                "+{}B-each-{}ms",
-                slow.read_bytes,
-                slow.pause_us.as_millis_f64()
-            ));
+            key.push_str(&format!("+{}B-each-{}ms", slow.read_bytes, slow.pause_us.millis_text()));
         }
         key.push_str(&format!("/{mss}"));
         if self.concurrency > 1 {

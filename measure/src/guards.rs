@@ -8,7 +8,7 @@ use crate::cell::Cell;
 use crate::ledger::Ledger;
 use crate::measurement::{Measurement, Outcome};
 use crate::script::Script;
-use crate::units::Span;
+use crate::units::{Span, decimal};
 
 /// The tolerances, as they stand in the results.
 ///
@@ -211,8 +211,9 @@ impl Guards {
         let per_read = measurement.frames_per_read().unwrap_or_default();
         if per_read > self.direct_frames_per_read * per_write.max(1.0) {
             return Err(format!(
-                "the direct path gave {per_read:.2} frames per read, tolerance {:.2}",
-                self.direct_frames_per_read
+                "the direct path gave {} frames per read, tolerance {}",
+                decimal(per_read, 2),
+                decimal(self.direct_frames_per_read, 2)
             ));
         }
         let first = measurement.holds.first().map(|hold| hold.after);
@@ -223,7 +224,7 @@ impl Guards {
             ));
         }
         let mut holds: Vec<Span> = measurement.holds.iter().map(|hold| hold.after).collect();
-        holds.sort_unstable();
+        crate::stats::sort(&mut holds);
         match crate::stats::nearest_rank(&holds, 0.9) {
             Some(hold) if hold > self.direct_hold_us => Err(format!(
                 "the direct path held frames for {hold}, tolerance {}",

@@ -233,9 +233,10 @@ fn outcome(arrivals: &Arrivals, ledger: Option<&Ledger>) -> Outcome {
 /// numbered frame at all (a tap before a compressed body) cannot tell.
 fn miscounted(arrivals: &Arrivals, ledger: &Ledger) -> Option<String> {
     let planned = ledger.script.frame_count();
-    let mut came: Vec<u32> = arrivals.frames().filter_map(|(_, frame)| frame.seq).collect();
+    let mut came: Vec<Span> =
+        arrivals.frames().filter_map(|(_, frame)| Some(Span(frame.seq?.into()))).collect();
     let all = came.len();
-    came.sort_unstable();
+    crate::stats::sort(&mut came);
     came.dedup();
     if all > came.len() {
         return Some(format!("{} of {planned} frames came twice", all - came.len()));

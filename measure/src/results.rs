@@ -222,7 +222,7 @@ pub fn judge_runs(cells: &[Cell], runs: &[RunRecord], guards: &Guards) -> Vec<Ju
             let Some(cell) = cells.iter().find(|cell| cell.id() == run.cell) else {
                 return Ok(Finding::new(Verdict::CannotTell, "no cell has this run's id"));
             };
-            let judged = judge(cell, run, unclean.get(&(cell.control_key(), run.round)), guards);
+            let judged = judge(cell, run, unclean.get(&cell.control_key(), run.round), guards);
             match judged.exclusion {
                 Some(exclusion) => Err(exclusion),
                 None => Ok(judged.finding(&thresholds)),
@@ -239,6 +239,17 @@ pub fn derive_cells(
     browsers: &BTreeMap<String, Browser>,
     guards: &Guards,
 ) -> Vec<CellResult> {
+    derive_cells_by(cells, runs, endpoints, &|engine| browsers.get(engine).cloned(), guards)
+}
+
+/// The same where browsers are known in another way than by a map.
+pub fn derive_cells_by(
+    cells: &[Cell],
+    runs: &[RunRecord],
+    endpoints: &[Endpoint],
+    browser: &dyn Fn(&str) -> Option<Browser>,
+    guards: &Guards,
+) -> Vec<CellResult> {
     let thresholds = Thresholds::standard();
     let unclean = unclean_rounds(cells, runs, guards);
     let judged = |cell: &Cell| -> Vec<JudgedRun> {
@@ -246,7 +257,7 @@ pub fn derive_cells(
         let key = cell.control_key();
         runs.iter()
             .filter(|run| run.cell == id)
-            .map(|run| judge(cell, run, unclean.get(&(key.clone(), run.round)), guards))
+            .map(|run| judge(cell, run, unclean.get(&key, run.round), guards))
             .collect()
     };
     cells
@@ -263,7 +274,7 @@ pub fn derive_cells(
             }
             CellResult {
                 id: cell.id(),
-                browser: cell.engine.as_ref().and_then(|engine| browsers.get(engine).cloned()),
+                browser: cell.engine.as_deref().and_then(browser),
                 cell: cell.clone(),
                 summary,
             }
@@ -273,30 +284,45 @@ pub fn derive_cells(
 
 /// Which rounds of which control were not clean, and why. A round whose control was excluded by
 /// a guard of its own has no ground to stand on either.
-fn unclean_rounds(
-    cells: &[Cell],
-    runs: &[RunRecord],
-    guards: &Guards,
-) -> BTreeMap<(String, u32), String> {
-    let mut unclean = BTreeMap::new();
+fn unclean_rounds(cells: &[Cell], runs: &[RunRecord], guards: &Guards) -> Unclean {
+    let mut unclean = Unclean(Vec::new());
     for cell in cells.iter().filter(|cell| cell.is_direct()) {
-        let id = cell.id();
-        let mut accepted: BTreeMap<u32, bool> = BTreeMap::new();
+        let (id, key) = (cell.id(), cell.control_key());
+        let mut accepted: Vec<(u32, bool)> = Vec::new();
         for run in runs.iter().filter(|run| run.cell == id) {
             let judged = judge(cell, run, None, guards);
             let clean = judged.exclusion.is_none();
-            *accepted.entry(run.round).or_default() |= clean;
+            match accepted.iter_mut().find(|(round, _)| *round == run.round) {
+                Some((_, any)) => *any |= clean,
+                None => accepted.push((run.round, clean)),
+            }
             if clean && let Err(why) = guards.direct_is_clean(judged.path()) {
-                unclean.entry((cell.control_key(), run.round)).or_insert(why);
+                unclean.note(&key, run.round, why);
             }
         }
         for (round, _) in accepted.into_iter().filter(|(_, any)| !any) {
-            unclean.entry((cell.control_key(), round)).or_insert_with(|| {
-                "the guards left no run of the direct path in this round".into()
-            });
+            let why = "the guards left no run of the direct path in this round";
+            unclean.note(&key, round, why.into());
         }
     }
     unclean
+}
+
+/// Rounds of a control that were not clean, each with the first reason. A plain list: there are
+/// few, and a map's code would be more for the page to download than all of this file.
+struct Unclean(Vec<(String, u32, String)>);
+
+impl Unclean {
+    fn get(&self, key: &str, round: u32) -> Option<&String> {
+        let found = self.0.iter().find(|(own, of, _)| *of == round && own == key);
+        found.map(|(_, _, why)| why)
+    }
+
+    fn note(&mut self, key: &str, round: u32, why: String) {
+        if self.get(key, round).is_none() {
+            self.0.push((key.into(), round, why));
+        }
+    }
 }
 
 fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards) -> JudgedRun {
@@ -342,13 +368,18 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
 
 /// `b − f` for each frame that both saw.
 fn browser_holds(wire: &Arrivals, run: &RunRecord) -> Vec<Span> {
-    let forwarded: BTreeMap<u32, crate::Stamp> = wire
+    let forwarded: Vec<(u32, crate::Stamp)> = wire
         .frames()
         .filter_map(|(delivery, frame)| Some((frame.seq?, delivery.forwarded?)))
         .collect();
+    // Frames come in order; should they not, the one is looked for from the start.
+    let of = |seq: u32| match forwarded.binary_search_by_key(&seq, |(own, _)| *own) {
+        Ok(place) => forwarded.get(place),
+        Err(_) => forwarded.iter().find(|(own, _)| *own == seq),
+    };
     run.arrivals
         .frames()
-        .filter_map(|(delivery, frame)| Some(delivery.at - *forwarded.get(&frame.seq?)?))
+        .filter_map(|(delivery, frame)| Some(delivery.at - of(frame.seq?)?.1))
         .collect()
 }
 

@@ -29,7 +29,7 @@ pub struct Summary {
     /// Accepted runs.
     pub runs: u32,
     /// Runs that a guard excluded, by guard.
-    pub excluded: BTreeMap<String, u32>,
+    pub excluded: Excluded,
     /// The first reason of each guard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_because: Vec<String>,
@@ -109,6 +109,60 @@ pub struct Summary {
     pub verdict: Finding,
 }
 
+/// Excluded runs by guard, in the order of their names. There are four guards: a map's code would
+/// be the largest piece of this module that the page has to download.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<String, u32>", into = "BTreeMap<String, u32>")]
+pub struct Excluded(Vec<(String, u32)>);
+
+impl Excluded {
+    /// Whether no run was excluded.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The guards that excluded any, each with how many.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &u32)> {
+        self.0.iter().map(|(guard, count)| (guard, count))
+    }
+
+    /// How many runs each guard excluded.
+    pub fn values(&self) -> impl Iterator<Item = &u32> {
+        self.iter().map(|(_, count)| count)
+    }
+
+    /// How many runs a guard excluded; `None` for none.
+    pub fn get(&self, guard: &str) -> Option<&u32> {
+        self.iter().find(|(own, _)| *own == guard).map(|(_, count)| count)
+    }
+
+    /// Counts one more; says how many there are now.
+    fn count(&mut self, guard: &str) -> u32 {
+        let place = match self.0.iter().position(|(own, _)| own.as_str() >= guard) {
+            Some(place) if self.0[place].0 == guard => place,
+            place => {
+                let place = place.unwrap_or(self.0.len());
+                self.0.insert(place, (guard.into(), 0));
+                place
+            }
+        };
+        self.0[place].1 += 1;
+        self.0[place].1
+    }
+}
+
+impl From<BTreeMap<String, u32>> for Excluded {
+    fn from(counts: BTreeMap<String, u32>) -> Excluded {
+        Excluded(counts.into_iter().collect())
+    }
+}
+
+impl From<Excluded> for BTreeMap<String, u32> {
+    fn from(excluded: Excluded) -> BTreeMap<String, u32> {
+        excluded.0.into_iter().collect()
+    }
+}
+
 /// One run of a cell, judged.
 #[derive(Clone, Debug)]
 pub struct JudgedRun {
@@ -164,14 +218,12 @@ fn accepted(runs: &[JudgedRun]) -> impl Iterator<Item = &JudgedRun> + Clone {
 /// Pools judged runs. Milestones go over complete runs, gaps over all frames of them; truncated
 /// and failed runs are counted, never averaged in.
 pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Thresholds) -> Summary {
-    let mut excluded: BTreeMap<String, u32> = BTreeMap::new();
+    let mut excluded = Excluded::default();
     let mut because = Vec::new();
     for exclusion in runs.iter().filter_map(|run| run.exclusion.as_ref()) {
-        let count = excluded.entry(exclusion.guard().into()).or_default();
-        if *count == 0 {
+        if excluded.count(exclusion.guard()) == 1 {
             because.push(format!("{}: {}", exclusion.guard(), exclusion.why()));
         }
-        *count += 1;
     }
     let mut outcomes = Outcomes::default();
     for run in accepted(runs) {
@@ -198,8 +250,6 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
     };
     let single = complete().filter(|run| run.measurement.single_delivery()).count();
     let complete_count = complete().count();
-    let mut reads: Vec<u32> = complete().map(|run| run.measurement.deliveries).collect();
-    reads.sort_unstable();
     Summary {
         runs: count,
         excluded,
@@ -215,7 +265,8 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         upstream_done_us: over(|m| m.upstream_done),
         total_us: over(|m| Some(m.total)),
         gap_us: Spread::of(complete().flat_map(|run| run.measurement.gaps.iter().copied())),
-        reads: crate::stats::nearest_rank(&reads, 0.5),
+        reads: middle(complete().map(|run| run.measurement.deliveries.into()))
+            .map(|reads| reads as u32),
         frames_per_read: RatioSpread::of(
             complete().filter_map(|run| run.measurement.frames_per_read()),
         ),
@@ -228,7 +279,8 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         ),
         segments_in: middle(complete().filter_map(|run| run.segments_in)),
         bytes_in: middle(complete().filter_map(|run| run.bytes_in)),
-        cpu_us: middle(complete().filter_map(|run| run.cpu_us)),
+        cpu_us: middle(complete().filter_map(|run| Some(run.cpu_us?.as_micros() as u64)))
+            .map(|us| Span(us as i64)),
         single_delivery_share: (complete_count > 0).then(|| single as f64 / complete_count as f64),
         path_hold_us: Spread::of(
             complete().flat_map(JudgedRun::path_holds).map(|hold| hold - floor.unwrap_or_default()),
@@ -250,10 +302,10 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
 }
 
 /// The middle one of some figures.
-fn middle<T: Copy + Ord>(figures: impl Iterator<Item = T>) -> Option<T> {
-    let mut sorted: Vec<T> = figures.collect();
-    sorted.sort_unstable();
-    crate::stats::nearest_rank(&sorted, 0.5)
+fn middle(figures: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut sorted: Vec<Span> = figures.map(|figure| Span(figure as i64)).collect();
+    crate::stats::sort(&mut sorted);
+    crate::stats::nearest_rank(&sorted, 0.5).map(|figure| figure.as_micros() as u64)
 }
 
 impl JudgedRun {

@@ -47,6 +47,37 @@ impl Span {
         self.0 as f64 / 1_000.0
     }
 
+    /// Milliseconds as few digits as tell them exactly, such as `50` and `0.25`.
+    pub fn millis_text(self) -> String {
+        let (us, sign) = (self.0.unsigned_abs(), if self.0 < 0 { "-" } else { "" });
+        let text = format!("{sign}{}.{:03}", us / 1_000, us % 1_000);
+        text.trim_end_matches('0').trim_end_matches('.').into()
+    }
+
+    /// Reads milliseconds with any number of decimals; `None` when the text is no such number.
+    pub fn from_millis_text(text: &str) -> Option<Span> {
+        let (digits, sign) = match text.as_bytes() {
+            [b'-', ..] => (&text[1..], -1),
+            [b'+', ..] => (&text[1..], 1),
+            _ => (text, 1),
+        };
+        let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+        let all = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !all(whole) || !all(decimals) || whole.len() + decimals.len() == 0 {
+            return None;
+        }
+        // One digit more than is kept, to round by.
+        let mut tenths: i64 = 0;
+        for index in 0..whole.len() + 4 {
+            let digit = match index.checked_sub(whole.len()) {
+                None => whole.as_bytes()[index],
+                Some(index) => decimals.as_bytes().get(index).copied().unwrap_or(b'0'),
+            };
+            tenths = tenths.checked_mul(10)?.checked_add(i64::from(digit - b'0'))?;
+        }
+        Some(Span(sign * ((tenths + 5) / 10)))
+    }
+
     /// The span without its sign.
     pub const fn abs(self) -> Span {
         Span(self.0.abs())
@@ -109,6 +140,18 @@ impl fmt::Display for Span {
         };
         f.pad(&text)
     }
+}
+
+/// A figure with so many decimals; ties go to the even digit, as the formatting of floats has
+/// it. That itself is not used: it would be a tenth of what the page costs to download.
+pub fn decimal(figure: f64, digits: u32) -> String {
+    let scale = 10_u64.pow(digits);
+    let smallest = (figure.abs() * scale as f64).round_ties_even() as u64;
+    let sign = if figure.is_sign_negative() { "-" } else { "" };
+    if digits == 0 {
+        return format!("{sign}{smallest}");
+    }
+    format!("{sign}{}.{:0width$}", smallest / scale, smallest % scale, width = digits as usize)
 }
 
 /// A run's identity: 128 bits that the reader chooses, written as 32 hexadecimal digits.

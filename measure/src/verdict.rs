@@ -2,11 +2,15 @@
 //!
 //! Every threshold stands in [`Thresholds`], with its reason.
 
+mod pooled;
+
 use serde::{Deserialize, Serialize};
 
 use crate::measurement::{Burst, Measurement, Outcome};
-use crate::stats::{median, nearest_rank};
-use crate::units::Span;
+use crate::stats::{self, median, nearest_rank};
+use crate::units::{Span, decimal};
+
+pub use pooled::of_cell;
 
 /// The name of what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -166,7 +170,7 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
         return of_first_byte(measurement, thresholds);
     }
     let mut holds: Vec<Span> = measurement.holds.iter().map(|hold| hold.after).collect();
-    holds.sort_unstable();
+    stats::sort(&mut holds);
     let middle = nearest_rank(&holds, 0.5).unwrap_or_default();
     let high = nearest_rank(&holds, 0.9).unwrap_or_default();
     let first = measurement.holds.first().map_or(Span::ZERO, |hold| hold.after);
@@ -178,7 +182,10 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
     {
         return Finding::new(
             Verdict::Live,
-            format!("{per_read:.2} frames per read, held {middle} on the path (90% within {high})"),
+            format!(
+                "{} frames per read, held {middle} on the path (90% within {high})",
+                decimal(per_read, 2)
+            ),
         );
     }
     let corked = corked(measurement, thresholds);
@@ -200,7 +207,8 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
         Finding::new(
             Verdict::CannotTell,
             format!(
-                "{per_read:.2} frames per read, held {middle} (90% within {high}, the first {first}, at most {longest}), in no known pattern"
+                "{} frames per read, held {middle} (90% within {high}, the first {first}, at most {longest}), in no known pattern",
+                decimal(per_read, 2)
             ),
         )
     })
@@ -255,7 +263,8 @@ fn batched_at_origin(
     Some(Finding::new(
         Verdict::BatchedAtOrigin,
         format!(
-            "the origin wrote {per_write:.1} frames at a time, and the path passed them on within {high}"
+            "the origin wrote {} frames at a time, and the path passed them on within {high}",
+            decimal(per_write, 1)
         ),
     ))
 }
@@ -311,12 +320,15 @@ fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) -> Option<F
     if full.len() < 2 || !carry_most(&full, bursts, thresholds) {
         return None;
     }
-    let mut sizes: Vec<u64> = full.iter().filter_map(|burst| burst.bytes).collect();
-    sizes.sort_unstable();
-    let size = nearest_rank(&sizes, 0.5)?;
+    let mut sizes: Vec<Span> =
+        full.iter().filter_map(|burst| Some(Span(burst.bytes? as i64))).collect();
+    stats::sort(&mut sizes);
+    let size = nearest_rank(&sizes, 0.5)?.as_micros();
     let near = sizes
         .iter()
-        .filter(|other| other.abs_diff(size) as f64 <= thresholds.buffer_spread * size as f64)
+        .filter(|other| {
+            (other.as_micros() - size).abs() as f64 <= thresholds.buffer_spread * size as f64
+        })
         .count();
     if (near as f64) < thresholds.pattern_share * sizes.len() as f64 {
         return None;
@@ -325,7 +337,8 @@ fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) -> Option<F
     Some(Finding::new(
         Verdict::BufferBursts,
         format!(
-            "{per_read:.2} frames per read, {near} of {} bursts of about {size} bytes, each released by its own last frame: a buffer that is passed on when it is full",
+            "{} frames per read, {near} of {} bursts of about {size} bytes, each released by its own last frame: a buffer that is passed on when it is full",
+            decimal(per_read, 2),
             bursts.len()
         ),
     ))
@@ -414,7 +427,10 @@ fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding>
     };
     Some(Finding::new(
         Verdict::Corked,
-        format!("{per_read:.2} frames per read, the first of each burst held {wait}: {cause}"),
+        format!(
+            "{} frames per read, the first of each burst held {wait}: {cause}",
+            decimal(per_read, 2)
+        ),
     ))
 }
 
@@ -423,36 +439,6 @@ fn carry_most(fitting: &[&Burst], all: &[Burst], thresholds: &Thresholds) -> boo
     let carried: u32 = fitting.iter().map(|burst| burst.frames).sum();
     let frames: u32 = all.iter().map(|burst| burst.frames).sum();
     f64::from(carried) >= thresholds.pattern_share * f64::from(frames)
-}
-
-/// What the accepted runs of a cell show together: the verdict that enough of them share,
-/// with the sentence of the run whose TTFT is the median among them.
-pub fn of_cell(runs: &[(Finding, Option<Span>)], thresholds: &Thresholds) -> Finding {
-    let mut names: Vec<Verdict> = runs.iter().map(|(finding, _)| finding.name).collect();
-    names.sort_unstable();
-    let count = |name: Verdict| names.iter().filter(|other| **other == name).count();
-    let Some(most) = names.iter().copied().max_by_key(|name| count(*name)) else {
-        return Finding::new(Verdict::CannotTell, "no run was measured");
-    };
-    if (count(most) as f64) < thresholds.agreement * runs.len() as f64 {
-        let mut different = names.clone();
-        different.dedup();
-        let said: Vec<String> =
-            different.iter().map(|name| format!("{} {}", count(*name), name.name())).collect();
-        return Finding::new(
-            Verdict::CannotTell,
-            format!("the {} runs disagree: {}", runs.len(), said.join(", ")),
-        );
-    }
-    let mut agreeing: Vec<&(Finding, Option<Span>)> =
-        runs.iter().filter(|(finding, _)| finding.name == most).collect();
-    agreeing.sort_by_key(|(_, ttft)| *ttft);
-    let because = agreeing[(agreeing.len() - 1) / 2].0.because.clone();
-    let because = match runs.len() {
-        1 => because,
-        all => format!("{} of {all} runs; in the middle one: {because}", agreeing.len()),
-    };
-    Finding::new(most, because)
 }
 
 #[cfg(test)]

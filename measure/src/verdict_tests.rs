@@ -190,7 +190,9 @@ fn stalled(ledger: &crate::Ledger, stalls: &[(i64, i64)]) -> crate::Arrivals {
 
 #[test]
 fn a_machine_that_stalls_is_not_called_a_proxy_that_holds() {
-    let cases: [(u32, i64, u32, Vec<(i64, i64)>); 6] = [
+    // Frames, interval, bytes, and when the machine stalls for how long, µs.
+    type Case = (u32, i64, u32, Vec<(i64, i64)>);
+    let cases: [Case; 6] = [
         (41, 5, 60, (0..7).map(|i| (26_000 * i + 9_000, 8_000)).collect()),
         (400, 5, 60, (0..60).map(|i| (31_000 * i + 9_000, 8_000)).collect()),
         (41, 50, 60, (0..6).map(|i| (310_000 * i + 40_000, 60_000)).collect()),

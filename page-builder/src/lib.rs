@@ -3,6 +3,8 @@
 //! The folder is made whole beside its place and then put there by a rename, so that a build
 //! that dies half way leaves the page that was there before, never half of a new one.
 
+mod slim;
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
@@ -68,19 +70,34 @@ pub fn build(build: &Build) -> Result<Vec<FileSize>> {
 
 fn fill(build: &Build, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Bindgen::new()
-        .input_path(&build.wasm)
-        .out_name(OUT_NAME)
-        .web(true)?
-        .typescript(false)
-        .remove_name_section(true)
-        .remove_producers_section(true)
-        .generate(folder)
+    let bytes =
+        fs::read(&build.wasm).with_context(|| format!("cannot read {}", build.wasm.display()))?;
+    let script = folder.join(format!("{OUT_NAME}.js"));
+    bind(bytes, folder, &script)
         .with_context(|| format!("cannot make bindings from {}", build.wasm.display()))?;
     if let Some(css) = &build.css {
         fs::copy(css, folder.join("style.css"))
             .with_context(|| format!("cannot copy {}", css.display()))?;
     }
+    Ok(())
+}
+
+/// The bindings, with everything taken out that the page need not download.
+fn bind(bytes: Vec<u8>, folder: &Path, script: &Path) -> Result<()> {
+    let mut output = Bindgen::new()
+        .input_module(OUT_NAME, slim::module(&bytes)?)
+        .out_name(OUT_NAME)
+        .web(true)?
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate_output()?;
+    output.emit(folder)?;
+    let names = output.wasm_mut().imports.iter_mut().map(|import| &mut import.name).collect();
+    let text = slim::imports(names, &slim::script(&fs::read_to_string(script)?));
+    // Once more, now that the module's imports have their short names.
+    output.emit(folder)?;
+    fs::write(script, text)?;
     Ok(())
 }
 
@@ -114,6 +131,12 @@ fn remove(folder: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot remove {}", folder.display())),
     }
+}
+
+/// What a browser downloads before the page works: the module and its script, gzipped.
+pub fn download(files: &[FileSize]) -> u64 {
+    let needed = |file: &&FileSize| file.name.starts_with(OUT_NAME);
+    files.iter().filter(needed).map(|file| file.gzipped).sum()
 }
 
 /// The files of a folder (and of the folders in it) with their sizes, by name.

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use page_builder::{Build, FileSize};
 
@@ -28,6 +28,9 @@ enum Command {
         /// The style sheet to copy along
         #[arg(long)]
         css: Option<PathBuf>,
+        /// Fail when script and module, gzipped, are more than this, in units of 1,000 bytes
+        #[arg(long, value_name = "N")]
+        max_gzip_kb: Option<u64>,
     },
     /// Runs a test module: set CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER to "page-builder test --"
     Test {
@@ -39,10 +42,17 @@ enum Command {
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
-        Command::Build { wasm, out, css } => {
+        Command::Build { wasm, out, css, max_gzip_kb } => {
             let files = page_builder::build(&Build { wasm, out, css })?;
             print_sizes(&files);
-            Ok(())
+            let download = page_builder::download(&files);
+            println!("script and module {:>36.1} kB gzipped", download as f64 / 1_000.0);
+            match max_gzip_kb {
+                Some(most) if download > most * 1_000 => {
+                    bail!("script and module, gzipped, are {download} bytes: more than {most} kB")
+                }
+                _ => Ok(()),
+            }
         }
         Command::Test { arguments } => {
             let name = OsString::from("page-builder test");

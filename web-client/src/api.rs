@@ -1,5 +1,7 @@
 //! The emitter's routes as the page uses them, all of the page's own origin.
 
+use std::pin::Pin;
+
 use measure::clock::{ClockSync, RoundTrip};
 use measure::page::{Finished, Lanes, RunPost};
 use measure::{Arrivals, Ledger, RunId};
@@ -58,13 +60,9 @@ pub async fn sync(step_us: i64) -> Result<ClockSync, ApiError> {
 /// # Errors
 /// When the clock does not answer.
 pub async fn round_trip() -> Result<RoundTrip, ApiError> {
-    let request = request("/clock", None)?;
-    let sent = browser::now_us();
-    let response = send(&request).await?;
-    // The emitter read its clock before it sent the head, so the head's time bounds it.
-    let received = browser::now_us();
-    let server = body(response, json::clock).await?;
-    Ok(RoundTrip { sent, server, received })
+    let answer = ask("/clock".into(), None).await?;
+    let (sent, received) = (answer.sent, answer.received);
+    Ok(RoundTrip { sent, server: answer.read(json::clock)?, received })
 }
 
 /// What stands behind the page.
@@ -72,7 +70,7 @@ pub async fn round_trip() -> Result<RoundTrip, ApiError> {
 /// # Errors
 /// When the emitter does not answer, or with something else.
 pub async fn lanes() -> Result<Lanes, ApiError> {
-    get("/lanes", json::lanes).await
+    ask("/lanes".into(), None).await?.read(json::lanes)
 }
 
 /// The emitter's side of a run; `None` when the request never reached it.
@@ -80,7 +78,7 @@ pub async fn lanes() -> Result<Lanes, ApiError> {
 /// # Errors
 /// When the emitter does not answer.
 pub async fn ledger(run: RunId) -> Result<Option<Ledger>, ApiError> {
-    found(get(&format!("/runs/{run}"), json::ledger).await)
+    found(ask(format!("/runs/{run}"), None).await, json::ledger)
 }
 
 /// The tap's side of a run; `None` when no tap saw it.
@@ -88,7 +86,7 @@ pub async fn ledger(run: RunId) -> Result<Option<Ledger>, ApiError> {
 /// # Errors
 /// When the emitter does not answer.
 pub async fn wire(run: RunId) -> Result<Option<Arrivals>, ApiError> {
-    found(get(&format!("/wire/{run}"), json::arrivals).await)
+    found(ask(format!("/wire/{run}"), None).await, json::arrivals)
 }
 
 /// Hands a run's arrivals to whoever waits for them.
@@ -96,7 +94,7 @@ pub async fn wire(run: RunId) -> Result<Option<Arrivals>, ApiError> {
 /// # Errors
 /// When they were not taken.
 pub async fn post_run(session: &str, run: &RunPost) -> Result<(), ApiError> {
-    post(&format!("/arrivals/{session}"), &json::run_post(run)).await
+    ask(["/arrivals/", session].concat(), Some(json::run_post(run))).await.map(|_| ())
 }
 
 /// Says that nothing more will come.
@@ -104,59 +102,69 @@ pub async fn post_run(session: &str, run: &RunPost) -> Result<(), ApiError> {
 /// # Errors
 /// When it was not heard.
 pub async fn post_finished(session: &str, finished: &Finished) -> Result<(), ApiError> {
-    post(&format!("/finished/{session}"), &json::finished(finished)).await
+    ask(["/finished/", session].concat(), Some(json::finished(finished))).await.map(|_| ())
 }
 
-fn found<T>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiError> {
+fn found<T>(
+    answer: Result<Answer, ApiError>,
+    read: fn(&Json) -> Result<T, String>,
+) -> Result<Option<T>, ApiError> {
     match answer {
-        Ok(value) => Ok(Some(value)),
+        Ok(answer) => answer.read(read).map(Some),
         Err(ApiError::Status(404 | 410)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-async fn get<T>(path: &str, read: fn(&Json) -> Result<T, String>) -> Result<T, ApiError> {
-    body(send(&request(path, None)?).await?, read).await
+/// What the emitter answered, and when, by the page's clock.
+struct Answer {
+    sent: i64,
+    /// The emitter wrote its answer before it sent the head, so the head's time bounds it.
+    received: i64,
+    text: String,
 }
 
-async fn post(path: &str, text: &str) -> Result<(), ApiError> {
-    send(&request(path, Some(text))?).await.map(|_| ())
+impl Answer {
+    fn read<T>(&self, read: fn(&Json) -> Result<T, String>) -> Result<T, ApiError> {
+        Json::parse(&self.text).and_then(|json| read(&json)).map_err(ApiError::Unreadable)
+    }
 }
 
-fn request(path: &str, post: Option<&str>) -> Result<Request, ApiError> {
-    let broken = |error: JsValue| ApiError::Silent(describe(&error));
+/// Asks the emitter. In a box: the code of a future stands anew in each that awaits it.
+fn ask(
+    path: String,
+    post: Option<String>,
+) -> Pin<Box<dyn Future<Output = Result<Answer, ApiError>>>> {
+    Box::pin(async move {
+        match ask_in_browser(&path, post).await {
+            Ok(answer) => answer,
+            Err(error) => Err(ApiError::Silent(describe(&error))),
+        }
+    })
+}
+
+async fn ask_in_browser(
+    path: &str,
+    post: Option<String>,
+) -> Result<Result<Answer, ApiError>, JsValue> {
     let init = RequestInit::new();
     init.set_cache(RequestCache::NoStore);
-    if let Some(text) = post {
+    if let Some(text) = &post {
         init.set_method("POST");
         init.set_body(&JsValue::from_str(text));
     }
-    let request = Request::new_with_str_and_init(path, &init).map_err(broken)?;
+    let request = Request::new_with_str_and_init(path, &init)?;
     if post.is_some() {
-        request.headers().set("Content-Type", "application/json").map_err(broken)?;
+        request.headers().set("Content-Type", "application/json")?;
     }
-    Ok(request)
-}
-
-async fn send(request: &Request) -> Result<Response, ApiError> {
-    let window = web_sys::window().ok_or_else(|| ApiError::Silent("there is no window".into()))?;
-    let response = JsFuture::from(window.fetch_with_request(request))
-        .await
-        .map_err(|error| ApiError::Silent(describe(&error)))?;
+    let window = web_sys::window().ok_or("there is no window")?;
+    let sent = browser::now_us();
+    let response = JsFuture::from(window.fetch_with_request(&request)).await?;
+    let received = browser::now_us();
     let response: Response = response.unchecked_into();
-    match response.status() {
-        200..=299 => Ok(response),
-        status => Err(ApiError::Status(status)),
+    if !response.ok() {
+        return Ok(Err(ApiError::Status(response.status())));
     }
-}
-
-async fn body<T>(response: Response, read: fn(&Json) -> Result<T, String>) -> Result<T, ApiError> {
-    let text = text(response).await?;
-    Json::parse(&text).and_then(|json| read(&json)).map_err(ApiError::Unreadable)
-}
-
-async fn text(response: Response) -> Result<String, ApiError> {
-    let cut = |error: JsValue| ApiError::Silent(describe(&error));
-    let text = JsFuture::from(response.text().map_err(cut)?).await.map_err(cut)?;
-    Ok(text.as_string().unwrap_or_default())
+    let text = JsFuture::from(response.text()?).await?;
+    Ok(Ok(Answer { sent, received, text: text.as_string().unwrap_or_default() }))
 }

@@ -1,5 +1,7 @@
 //! The browser around us: its clock, its name, chance, and the page's address.
 
+use std::pin::Pin;
+
 use measure::RunId;
 use measure::results::Browser;
 use wasm_bindgen::JsValue;
@@ -58,12 +60,15 @@ fn is_isolated() -> bool {
 /// Engine and version out of a user agent: the engine is what shapes the figures.
 pub fn name_of(agent: &str) -> (&'static str, String) {
     let after = |token: &str| {
-        agent.split_once(token).map(|(_, rest)| {
-            let version: String =
-                rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
-            // Browsers freeze all but the first number; the zeros say nothing.
-            version.trim_end_matches(".0").trim_end_matches('.').to_string()
-        })
+        // Searched place by place: the standard search is as large as the rest of this file.
+        let rest = (0..agent.len()).find_map(|at| agent.get(at..)?.strip_prefix(token))?;
+        let mut version =
+            rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
+        // Browsers freeze all but the first number; the zeros say nothing.
+        while let Some(shorter) = version.strip_suffix(".0").or(version.strip_suffix('.')) {
+            version = shorter;
+        }
+        Some(version.to_string())
     };
     let known = [
         ("firefox", "Firefox/"),
@@ -112,23 +117,29 @@ pub fn query_pairs(search: &str) -> Result<Vec<(String, String)>, String> {
             .map(String::from)
             .map_err(|_| format!("{text:?} in the address is not percent-encoded text"))
     };
-    search
-        .trim_start_matches('?')
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
+    let mut pairs = Vec::new();
+    for pair in search.trim_start_matches('?').split('&') {
+        if !pair.is_empty() {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((decode(key)?, decode(value)?))
-        })
-        .collect()
+            pairs.push((decode(key)?, decode(value)?));
+        }
+    }
+    Ok(pairs)
 }
 
 /// Pairs as a query, percent-encoded.
 pub fn encode_query(pairs: &[(&str, &str)]) -> String {
     let encode = |text: &str| String::from(js_sys::encode_uri_component(text));
-    let parts: Vec<String> =
-        pairs.iter().map(|(key, value)| format!("{}={}", encode(key), encode(value))).collect();
-    parts.join("&")
+    let mut query = String::new();
+    for (key, value) in pairs {
+        if !query.is_empty() {
+            query.push('&');
+        }
+        query.push_str(&encode(key));
+        query.push('=');
+        query.push_str(&encode(value));
+    }
+    query
 }
 
 /// The query of this page's address.
@@ -141,6 +152,12 @@ pub fn write_search(query: &str) {
     let Some(history) = web_sys::window().and_then(|w| w.history().ok()) else { return };
     // An address that cannot be written costs a link to share, not a measurement.
     let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("?{query}")));
+}
+
+/// Runs a task of the page. In a box, so that the code that polls it is there once.
+pub fn spawn(task: impl Future<Output = ()> + 'static) {
+    let task: Pin<Box<dyn Future<Output = ()>>> = Box::pin(task);
+    wasm_bindgen_futures::spawn_local(task);
 }
 
 /// Tells a driver, through the document element, what the page is doing.

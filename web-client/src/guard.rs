@@ -24,7 +24,11 @@ impl Listener {
         name: &'static str,
         handler: impl FnMut(Event) + 'static,
     ) -> Listener {
-        let handler = Closure::<dyn FnMut(Event)>::new(handler);
+        Listener::boxed(target, name, Box::new(handler))
+    }
+
+    fn boxed(target: &EventTarget, name: &'static str, handler: Box<dyn FnMut(Event)>) -> Listener {
+        let handler = Closure::wrap(handler);
         // Fails only for a value that is no function; a closure is one.
         let _ = target.add_event_listener_with_callback(name, handler.as_ref().unchecked_ref());
         Listener { target: target.clone(), name, handler }

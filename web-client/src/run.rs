@@ -65,7 +65,7 @@ pub fn stream_url(origin: &str, run: RunId, script: &Script) -> String {
 /// When it was stopped, or the emitter is gone.
 pub async fn play(
     model: Model,
-    lane: LaneModel,
+    lane: &LaneModel,
     origin: &str,
     cell: &Cell,
     slot: Slot,
@@ -88,7 +88,7 @@ pub async fn play(
 
 async fn read(
     model: Model,
-    lane: LaneModel,
+    lane: &LaneModel,
     url: &str,
     run: RunId,
     cell: &Cell,
@@ -123,12 +123,13 @@ async fn read(
     drop((stream, look));
     let page = watch.finish(log.borrow().reconnects);
     let (mut arrivals, ended) = {
-        let log = log.borrow();
+        let mut log = log.borrow_mut();
         lane.with_raw(|raw| {
             raw.live = None;
             raw.text.clone_from(&log.text);
         });
-        (log.arrivals.clone(), log.ended)
+        let left = Arrivals::begin(run, cell.reader, Stamp(0));
+        (std::mem::replace(&mut log.arrivals, left), log.ended)
     };
     lane.bump();
     if !ended || model.stopped() {

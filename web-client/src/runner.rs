@@ -1,6 +1,7 @@
 //! Plans: one lane, all in turn, all at once. One path for a button, a key and a driver.
 
 use std::cell::{Cell as Flag, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
 
 use measure::arrivals::Reader;
@@ -10,14 +11,13 @@ use measure::plan::Plan;
 use measure::results::RunRecord;
 use measure::script::MIN_FRAME_BYTES;
 use measure::{Cell, Script, Span};
-use wasm_bindgen_futures::spawn_local;
 
-use crate::api;
 use crate::guard::Frames;
 use crate::model::{Activity, Boot, Ending, LaneModel, Model, Sight, State};
 use crate::once::Once;
 use crate::run::{self, Halt, Slot};
 use crate::words;
+use crate::{api, browser};
 
 /// The warm-up: a few frames are enough to load every code path of browser and page.
 const WARM_UP_FRAMES: u32 = 4;
@@ -85,7 +85,7 @@ async fn warm_up(model: Model) {
     let (Some(cell), Some(origin)) = (direct, model.origin_of(DIRECT)) else { return };
     let cell = Cell { script, ..cell.clone() };
     // Whatever came of it, it is no run.
-    let _ = run::play(model, lane, &origin, &cell, Slot { round: 0, position: 0 }, clock).await;
+    let _ = run::play(model, &lane, &origin, &cell, Slot { round: 0, position: 0 }, clock).await;
     lane.with_raw(|raw| raw.text.clear());
     lane.bump();
 }
@@ -135,74 +135,86 @@ pub fn stop(model: Model) {
 /// Runs one lane, by each reader in turn. `direct` goes first when it has not run yet: without
 /// it there is nothing to hold the lane against.
 pub fn run_lane(model: Model, endpoint: String) {
-    start(model, Sight::InTurn, async move || {
-        let plan = model.plan().map_err(Halt::Refused)?;
-        let round = last_round(model, &plan);
-        let first = (round.is_none() && endpoint != DIRECT).then_some(DIRECT);
-        let cells: Vec<Cell> = first
-            .into_iter()
-            .chain([endpoint.as_str()])
-            .flat_map(|name| plan.cells.iter().filter(move |cell| cell.endpoint == name))
-            .cloned()
-            .collect();
-        let round = match round {
-            Some(round) if endpoint == DIRECT => round + 1,
-            Some(round) => round,
-            None => 0,
-        };
-        let total = cells.len() as u32;
-        for (index, cell) in cells.iter().enumerate() {
-            let slot = Slot { round, position: next_position(model) };
-            one(model, &plan, cell, slot, (index as u32, total)).await?;
-        }
-        Ok(())
-    });
+    start(
+        model,
+        Sight::InTurn,
+        Box::pin(async move {
+            let plan = model.plan().map_err(Halt::Refused)?;
+            let round = last_round(model, &plan);
+            let first = (round.is_none() && endpoint != DIRECT).then_some(DIRECT);
+            let cells: Vec<Cell> = first
+                .into_iter()
+                .chain([endpoint.as_str()])
+                .flat_map(|name| plan.cells.iter().filter(move |cell| cell.endpoint == name))
+                .cloned()
+                .collect();
+            let round = match round {
+                Some(round) if endpoint == DIRECT => round + 1,
+                Some(round) => round,
+                None => 0,
+            };
+            let total = cells.len() as u32;
+            for (index, cell) in cells.iter().enumerate() {
+                let slot = Slot { round, position: next_position(model) };
+                one(model, &plan, cell, slot, (index as u32, total)).await?;
+            }
+            Ok(())
+        }),
+    );
 }
 
 /// Runs every round of the plan, one stream at a time. The runs so far are forgotten: a plan
 /// is measured whole.
 pub fn run_in_turn(model: Model) {
-    start(model, Sight::InTurn, async move || {
-        let plan = model.plan().map_err(Halt::Refused)?;
-        model.reset();
-        let total = plan.run_count() as u32;
-        let mut position = 0;
-        for round in 0..plan.rounds {
-            for index in plan.round(round) {
-                let slot = Slot { round, position };
-                one(model, &plan, &plan.cells[index], slot, (position, total)).await?;
-                position += 1;
+    start(
+        model,
+        Sight::InTurn,
+        Box::pin(async move {
+            let plan = model.plan().map_err(Halt::Refused)?;
+            model.reset();
+            let total = plan.run_count() as u32;
+            let mut position = 0;
+            for round in 0..plan.rounds {
+                for index in plan.round(round) {
+                    let slot = Slot { round, position };
+                    one(model, &plan, &plan.cells[index], slot, (position, total)).await?;
+                    position += 1;
+                }
             }
-        }
-        Ok(())
-    });
+            Ok(())
+        }),
+    );
 }
 
 /// Runs all lanes at the same time, reader by reader. Recorded with that concurrency and never
 /// pooled with the others.
 pub fn run_at_once(model: Model) {
-    start(model, Sight::AtOnce, async move || {
-        let plan = model.plan().map_err(Halt::Refused)?;
-        let readers = model.look(|state| state.settings.readers.clone()).unwrap_or_default();
-        let per_reader = plan.cells.len() / readers.len().max(1);
-        let cells: Vec<Cell> = plan
-            .cells
-            .iter()
-            .map(|cell| Cell { concurrency: per_reader as u32, ..cell.clone() })
-            .collect();
-        forget_at_once(model);
-        for (index, reader) in readers.iter().enumerate() {
-            model.change(|state| state.reader = *reader);
-            let what = format!("all {per_reader} lanes at once, by {}", words::reader(*reader));
-            model.progress(index as u32, readers.len() as u32, what);
-            together(model, &cells, *reader, index as u32).await?;
-        }
-        Ok(())
-    });
+    start(
+        model,
+        Sight::AtOnce,
+        Box::pin(async move {
+            let plan = model.plan().map_err(Halt::Refused)?;
+            let readers = model.look(|state| state.settings.readers.clone()).unwrap_or_default();
+            let per_reader = plan.cells.len() / readers.len().max(1);
+            let cells: Vec<Cell> = plan
+                .cells
+                .iter()
+                .map(|cell| Cell { concurrency: per_reader as u32, ..cell.clone() })
+                .collect();
+            forget_at_once(model);
+            for (index, reader) in readers.iter().enumerate() {
+                model.change(|state| state.reader = *reader);
+                let what = format!("all {per_reader} lanes at once, by {}", words::reader(*reader));
+                model.progress(index as u32, readers.len() as u32, what);
+                together(model, &cells, *reader, index as u32).await?;
+            }
+            Ok(())
+        }),
+    );
 }
 
 /// Runs a plan, unless one runs already, and leaves the page as it then is.
-fn start(model: Model, sight: Sight, plan: impl AsyncFnOnce() -> Result<(), Halt> + 'static) {
+fn start(model: Model, sight: Sight, plan: Pin<Box<dyn Future<Output = Result<(), Halt>>>>) {
     if model.look(State::may_run) != Some(true) {
         return;
     }
@@ -212,9 +224,9 @@ fn start(model: Model, sight: Sight, plan: impl AsyncFnOnce() -> Result<(), Halt
         state.sight = sight;
     });
     model.progress(0, 1, "synchronising clocks".into());
-    spawn_local(async move {
+    browser::spawn(async move {
         let frames = draw_each_frame(model);
-        let ending = match plan().await {
+        let ending = match plan.await {
             Ok(()) => Ending::Finished,
             Err(Halt::Stopped) => Ending::Stopped,
             Err(Halt::Refused(why)) => Ending::Failed(why),
@@ -278,8 +290,8 @@ async fn one(
     else {
         return Err(Halt::Refused(format!("{} is not running", cell.endpoint)));
     };
-    let record = run::play(model, lane, &origin, cell, slot, clock).await?;
-    post(model, &record).await?;
+    let record = run::play(model, &lane, &origin, cell, slot, clock).await?;
+    let record = post(model, record).await?;
     model.add(&plan.cells, vec![record]);
     model.progress(done + 1, total, String::new());
     Ok(())
@@ -305,9 +317,9 @@ async fn together(model: Model, cells: &[Cell], reader: Reader, round: u32) -> R
     }
     for (index, (cell, lane, origin)) in lanes.into_iter().enumerate() {
         let (results, left, all) = (results.clone(), left.clone(), all.clone());
-        spawn_local(async move {
+        browser::spawn(async move {
             let slot = Slot { round, position: index as u32 };
-            let result = run::play(model, lane, &origin, &cell, slot, clock).await;
+            let result = run::play(model, &lane, &origin, &cell, slot, clock).await;
             results.borrow_mut().push(result);
             left.set(left.get() - 1);
             if left.get() == 0 {
@@ -316,25 +328,31 @@ async fn together(model: Model, cells: &[Cell], reader: Reader, round: u32) -> R
         });
     }
     all.wait().await;
-    let records = results.take().into_iter().collect::<Result<Vec<_>, Halt>>()?;
-    for record in &records {
-        post(model, record).await?;
+    let mut records = Vec::new();
+    for result in results.take() {
+        records.push(result?);
     }
-    model.add(cells, records);
+    let mut posted = Vec::new();
+    for record in records {
+        posted.push(post(model, record).await?);
+    }
+    model.add(cells, posted);
     Ok(())
 }
 
-async fn post(model: Model, record: &RunRecord) -> Result<(), Halt> {
+/// Posts a run, if anyone waits for it, and gives it back.
+async fn post(model: Model, record: RunRecord) -> Result<RunRecord, Halt> {
     let session = model.look(|state| state.settings.session.clone()).flatten();
-    let Some(session) = session else { return Ok(()) };
+    let Some(session) = session else { return Ok(record) };
     let run = RunPost {
-        cell: record.cell.clone(),
+        cell: record.cell,
         round: record.round,
         position: record.position,
         browser: model.browser(),
-        arrivals: record.arrivals.clone(),
+        arrivals: record.arrivals,
     };
-    Ok(api::post_run(&session, &run).await?)
+    api::post_run(&session, &run).await?;
+    Ok(RunRecord { cell: run.cell, arrivals: run.arrivals, ..record })
 }
 
 async fn tell_finished(model: Model, ending: &Ending) {

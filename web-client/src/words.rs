@@ -3,6 +3,7 @@
 use measure::arrivals::Reader;
 use measure::results::CellResult;
 use measure::stats::{RatioSpread, Spread};
+use measure::units::decimal;
 use measure::{Span, Verdict};
 
 use crate::model::Row;
@@ -13,14 +14,15 @@ pub const NONE: &str = "–";
 /// Milliseconds without their unit: at most one decimal, and none where the clock's step is
 /// too coarse to carry one.
 pub fn millis(span: Span, clock_step_us: i64) -> String {
-    let ms = span.as_millis_f64();
-    let whole = ms.abs() >= 99.95 || clock_step_us >= 1_000;
-    let text = if whole { format!("{ms:.0}") } else { format!("{ms:.1}") };
+    let us = span.as_micros();
+    let whole = us.abs() >= 99_950 || clock_step_us >= 1_000;
+    let rounded = (us.abs() + if whole { 500 } else { 50 }) / if whole { 1_000 } else { 100 };
     // A sign before nothing but zeros would claim a direction that was not measured.
-    match text.strip_prefix('-') {
-        Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_string(),
-        Some(rest) => format!("−{rest}"),
-        None => text,
+    let sign = if us < 0 && rounded > 0 { "−" } else { "" };
+    if whole {
+        format!("{sign}{rounded}")
+    } else {
+        format!("{sign}{}.{}", rounded / 10, rounded % 10)
     }
 }
 
@@ -31,12 +33,16 @@ pub fn span(span: Span, clock_step_us: i64) -> String {
 
 /// A ratio such as frames per read.
 pub fn ratio(spread: Option<&RatioSpread>) -> String {
-    spread.map_or(NONE.into(), |spread| format!("{:.2}", spread.median))
+    spread.map_or(NONE.into(), |spread| decimal(spread.median, 2))
 }
 
 /// Short spans, for a clock: microseconds under a millisecond.
 pub fn fine(us: i64) -> String {
-    if us.abs() < 1_000 { format!("{us} µs") } else { format!("{:.1} ms", us as f64 / 1_000.0) }
+    if us.abs() < 1_000 {
+        format!("{us} µs")
+    } else {
+        format!("{} ms", decimal(us as f64 / 1_000.0, 1))
+    }
 }
 
 /// How good a finding is for someone who waits for tokens.
@@ -83,10 +89,9 @@ pub fn engine(name: &str) -> String {
         "webkit" => "WebKit".into(),
         "unknown" => "this browser".into(),
         other => {
-            let mut letters = other.chars();
-            letters
-                .next()
-                .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+            let mut name = other.to_string();
+            capital(&mut name);
+            name
         }
     }
 }
@@ -96,8 +101,19 @@ pub fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).into(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        [most @ .., last] => format!("{} and {last}", joined(most, ", ")),
     }
+}
+
+fn joined<S: AsRef<str>>(parts: &[S], between: &str) -> String {
+    let mut text = String::new();
+    for part in parts {
+        if !text.is_empty() {
+            text.push_str(between);
+        }
+        text.push_str(part.as_ref());
+    }
+    text
 }
 
 /// How many, and of what: `1 run`, `3 runs`.
@@ -159,7 +175,7 @@ pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Op
         "In {}, by {}{at_once}: {}.{floor}",
         engine(engine_name),
         reader(first.cell.reader),
-        said.join("; "),
+        joined(&said, "; "),
     ))
 }
 
@@ -169,8 +185,8 @@ fn holding(row: &CellResult, clock_step_us: i64) -> Option<String> {
     let ttft = summary.ttft_us.as_ref().map(|spread| span(spread.median, clock_step_us));
     let first = ttft.map_or(String::new(), |ttft| format!(", the first after {ttft}"));
     let per_read = summary.wire_frames_per_read.as_ref().or(summary.frames_per_read.as_ref());
-    let together =
-        per_read.map_or(String::new(), |spread| format!(", {:.1} at a time", spread.median));
+    let together = per_read
+        .map_or(String::new(), |spread| format!(", {} at a time", decimal(spread.median, 1)));
     Some(match summary.verdict.name {
         Verdict::Held => format!("{name} holds the tokens to the end{first}"),
         Verdict::Corked => format!("{name} holds the tokens back{first}{together}"),
@@ -187,12 +203,22 @@ fn holding(row: &CellResult, clock_step_us: i64) -> Option<String> {
 
 /// A finding's reason as a sentence: a capital letter at its start, a stop at its end.
 pub fn sentence(because: &str) -> String {
-    let mut letters = because.chars();
-    let Some(first) = letters.next() else { return String::new() };
-    let text: String = first.to_uppercase().chain(letters).collect();
     // A sign before nothing but zeros would claim a direction that was not measured.
-    let text = text.replace("-0.0 ms", "0.0 ms");
-    if text.ends_with('.') { text } else { format!("{text}.") }
+    let minus = |at: usize| because.get(at..).is_some_and(|rest| rest.starts_with("-0.0 ms"));
+    let mut text: String =
+        because.char_indices().filter(|(at, _)| !minus(*at)).map(|(_, letter)| letter).collect();
+    capital(&mut text);
+    if !text.is_empty() && !text.ends_with('.') {
+        text.push('.');
+    }
+    text
+}
+
+/// A capital letter at the start: findings and engines begin with letters of ASCII.
+fn capital(text: &mut str) {
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
 }
 
 /// The median of a spread, or what stands where there is none.
@@ -222,7 +248,7 @@ pub fn because(row: &Row) -> String {
     // A void row's own sentence holds the reasons already.
     if summary.void.is_none() && !summary.excluded_because.is_empty() {
         let excluded = count(excluded(&row.result), "run");
-        let reasons = sentence(&summary.excluded_because.join("; "));
+        let reasons = sentence(&joined(&summary.excluded_because, "; "));
         text.push_str(&format!(" {excluded} excluded: {reasons}"));
     }
     text

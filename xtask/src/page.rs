@@ -7,6 +7,10 @@ use crate::{cargo, check, tools};
 /// Where cargo puts the page's module.
 const WASM: &str = "target/wasm32-unknown-unknown/page/web_client.wasm";
 
+/// Most that the page's script and module may weigh gzipped, units of 1,000 bytes: what a slow
+/// mobile link brings within half a second.
+const MAX_KB: &str = "150";
+
 /// Builds `pkg/`.
 pub(crate) fn build() -> Result<()> {
     tools::wasm_target()?;
@@ -32,6 +36,8 @@ pub(crate) fn build() -> Result<()> {
         "web-client/style.css",
         "--out",
         "pkg",
+        "--max-gzip-kb",
+        MAX_KB,
     ]))
 }
 

@@ -36,8 +36,10 @@ impl Load {
     }
 }
 
-/// `--role client ADDRESS STREAMS INTERVAL FRAMES RAMP FIRST_RUN`. Prints `open` when all streams are
-/// open, and at the end the bytes and reads of all, and how many ended with their last frame.
+/// `--role client ADDRESS STREAMS INTERVAL FRAMES RAMP FIRST_RUN`. Prints `open` when all streams
+/// are open, and at the end the bytes and reads of all, and how many ended with their last chunk.
+///
+/// It asks for no priority: what reads in earnest is a proxy or a browser, and has none.
 pub(crate) fn run(arguments: &[String]) -> io::Result<()> {
     let bad = |_| io::Error::from(io::ErrorKind::InvalidInput);
     let at = arguments.iter().position(|argument| argument == "client").unwrap_or_default();
@@ -51,8 +53,6 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     emitter::raise_descriptor_limit()?;
-    // As the emitters do: neither side is to win by it.
-    wire::priority::raise();
     read_all(
         address,
         &Load {

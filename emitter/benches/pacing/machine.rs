@@ -2,7 +2,8 @@
 //!
 //! A figure taken while a compiler has both cores says something about the compiler. The share
 //! that others took is measured during each run and printed beside it; a run above the limit is
-//! not judged, whatever it says.
+//! not judged, whatever it says, unless the emitters' threads run in real time: then a compiler
+//! cannot get before them (their figures with both cores compiling are those of an idle machine).
 
 use std::time::{Duration, Instant};
 

@@ -9,8 +9,8 @@
 //! disturb; where they disturbed all, the verdict is "cannot tell".
 //!
 //! `cargo bench -p emitter` prints every goal with its figures; `-- --strict` fails when one is
-//! missed (1) or cannot be told (3); `-- --runs N` repeats more often; `-- --only NAME` takes the sets whose name holds
-//! NAME.
+//! missed (1) or cannot be told (3); `-- --runs N` repeats more often; `-- --only NAME` takes the
+//! sets whose name holds NAME.
 
 mod client;
 mod emitters;

@@ -27,6 +27,8 @@ pub(crate) struct Figures {
     pub(crate) cpu: Option<f64>,
     /// Share of the machine that neither emitter nor client took.
     pub(crate) others: Option<f64>,
+    /// Whether the emitters' threads run before all ordinary ones.
+    pub(crate) real_time: bool,
     /// Growth of resident memory per stream.
     pub(crate) bytes_per_stream: Option<u64>,
 }
@@ -67,9 +69,10 @@ impl Figures {
         }
     }
 
-    /// Whether others left the machine alone, as far as the system says.
+    /// Whether it may be judged: others left the machine alone, as far as the system says, or
+    /// could not get before an emitter's threads.
     pub(crate) fn undisturbed(&self) -> bool {
-        self.others.is_none_or(|others| others <= OTHERS_LIMIT)
+        self.real_time || self.others.is_none_or(|others| others <= OTHERS_LIMIT)
     }
 
     pub(crate) fn line(&self) -> String {

@@ -6,8 +6,6 @@
 
 mod presets;
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Reader;
@@ -116,8 +114,13 @@ impl Plan {
             }
         }
         // Groups of one preset may share their control.
-        let mut seen = BTreeSet::new();
-        cells.retain(|cell| seen.insert((cell.preset.clone(), cell.id())));
+        let mut seen: Vec<(String, String)> = Vec::new();
+        cells.retain(|cell| {
+            let own = (cell.preset.clone(), cell.id());
+            let first = !seen.contains(&own);
+            seen.push(own);
+            first
+        });
         Ok(Plan { preset: name.into(), seed, rounds, cells })
     }
 
@@ -139,12 +142,14 @@ impl Plan {
     pub fn round(&self, round: u32) -> Vec<usize> {
         // One generator a round, so that a round's order does not depend on the rounds before it.
         let mut random = fastrand::Rng::with_seed(self.seed.wrapping_add(u64::from(round)));
-        let mut seen = BTreeSet::new();
+        let mut seen: Vec<String> = Vec::new();
         let mut blocks: Vec<(String, Vec<usize>)> = Vec::new();
         for (index, cell) in self.cells.iter().enumerate() {
-            if !seen.insert(cell.id()) {
+            let id = cell.id();
+            if seen.contains(&id) {
                 continue;
             }
+            seen.push(id);
             let key = cell.control_key();
             match blocks.iter_mut().find(|(other, _)| *other == key) {
                 Some((_, block)) => block.push(index),

@@ -137,13 +137,11 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             &["nginx", "nginx-http10", "nginx-http10-buffering-off", "nginx-1.22"],
             vec![paced(41, 50, 60), paced(400, 5, 60)],
         )],
-        "gzip" => [None, Some(BROWSER_ENCODINGS)]
-            .into_iter()
-            .map(|accept_encoding| Group {
-                accept_encoding,
-                ..one("gzip", &["nginx-gzip", "nginx-gzip-buffering-off"], vec![paced(41, 50, 60)])
-            })
-            .collect(),
+        "gzip" => offered(one(
+            "gzip",
+            &["nginx-gzip", "nginx-gzip-buffering-off"],
+            vec![paced(41, 50, 60)],
+        )),
         "shadowed-location" => vec![one(
             "shadowed-location",
             &["nginx-shadowed", "nginx-shadow-cured"],
@@ -155,17 +153,12 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             let frames = |ms: u32| (2_000 / ms + 1).max(21);
             let intervals =
                 [5, 20, 100, 150, 200, 250, 400].map(|ms: u32| paced(frames(ms), ms.into(), 60));
-            [Some(ETHERNET_MSS), None]
-                .into_iter()
-                .map(|mss| Group {
-                    mss: Some(mss),
-                    ..one(
-                        "haproxy-trigger",
-                        &["haproxy"],
-                        sizes.iter().chain(&intervals).cloned().collect(),
-                    )
-                })
-                .collect()
+            let scripts = [sizes, intervals].concat();
+            let of = |mss| Group {
+                mss: Some(mss),
+                ..one("haproxy-trigger", &["haproxy"], scripts.clone())
+            };
+            vec![of(Some(ETHERNET_MSS)), of(None)]
         }
         "no-delay-cost" => vec![one(
             "no-delay-cost",
@@ -173,29 +166,35 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             // Long enough that a process's time is more than its clock's step.
             vec![paced(400, 20, 60)],
         )],
-        "nginx-grid" => [None, Some(BROWSER_ENCODINGS)]
-            .into_iter()
-            .map(|accept_encoding| Group {
-                accept_encoding,
-                ..one(
-                    "nginx-grid",
-                    &[
-                        "nginx",
-                        "nginx-buffering-off",
-                        "nginx-http10",
-                        "nginx-http10-buffering-off",
-                        "nginx-gzip",
-                        "nginx-gzip-buffering-off",
-                        "nginx-http10-gzip",
-                        "nginx-http10-gzip-buffering-off",
-                    ],
-                    vec![paced(41, 50, 60)],
-                )
-            })
-            .collect(),
-        "published" => PUBLISHED.iter().filter_map(|part| groups(part)).flatten().collect(),
+        "nginx-grid" => offered(one(
+            "nginx-grid",
+            &[
+                "nginx",
+                "nginx-buffering-off",
+                "nginx-http10",
+                "nginx-http10-buffering-off",
+                "nginx-gzip",
+                "nginx-gzip-buffering-off",
+                "nginx-http10-gzip",
+                "nginx-http10-gzip-buffering-off",
+            ],
+            vec![paced(41, 50, 60)],
+        )),
+        "published" => {
+            let mut all = Vec::new();
+            for part in PUBLISHED {
+                all.extend(groups(part)?);
+            }
+            all
+        }
         _ => return None,
     })
+}
+
+/// The group as a command-line client asks for it, and as browsers do.
+fn offered(group: Group) -> Vec<Group> {
+    let browsers = Group { accept_encoding: Some(BROWSER_ENCODINGS), ..group.clone() };
+    vec![group, browsers]
 }
 
 fn paced(frames: u32, interval_ms: i64, frame_bytes: u32) -> Script {

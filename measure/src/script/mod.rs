@@ -226,7 +226,7 @@ impl Script {
     pub fn slug(&self) -> String {
         let mut slug = match &self.body {
             Body::Paced { frames, interval_us, frame_bytes } => {
-                format!("{frames}x{frame_bytes}B@{}ms", interval_us.as_millis_f64())
+                format!("{frames}x{frame_bytes}B@{}ms", interval_us.millis_text())
             }
             Body::Writes { writes } => format!("{}writes", writes.len()),
         };
@@ -237,7 +237,7 @@ impl Script {
             slug.push_str("+nagle");
         }
         for Header { name, value } in &self.headers {
-            slug.push_str(&format!("+{}={}", name.to_lowercase(), value.replace(' ', "")));
+            slug.push_str(&format!("+{}={}", name.to_ascii_lowercase(), value.replace(' ', "")));
         }
         slug
     }

@@ -70,11 +70,8 @@ impl Script {
                     value.parse().map_err(|_| unreadable("frame_bytes", "it is a number"))?;
             }
             "interval_ms" => {
-                let ms: f64 =
-                    value.parse().ok().filter(|ms: &f64| ms.is_finite()).ok_or_else(|| {
-                        unreadable("interval_ms", "it is a number of milliseconds")
-                    })?;
-                *interval_us = Span((ms * 1_000.0).round() as i64);
+                *interval_us = Span::from_millis_text(value)
+                    .ok_or_else(|| unreadable("interval_ms", "it is a number of milliseconds"))?;
             }
             _ => return Err(ScriptError::UnknownParameter(key.chars().take(40).collect())),
         }
@@ -87,7 +84,7 @@ impl Script {
         let mut query = match &self.body {
             Body::Paced { frames, interval_us, frame_bytes } => vec![
                 ("frames", frames.to_string()),
-                ("interval_ms", interval_us.as_millis_f64().to_string()),
+                ("interval_ms", interval_us.millis_text()),
                 ("frame_bytes", frame_bytes.to_string()),
             ],
             Body::Writes { .. } => {

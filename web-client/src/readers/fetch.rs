@@ -8,7 +8,7 @@ use measure::arrivals::{Delivery, End};
 use measure::frames::FrameReader;
 use measure::{RunId, Stamp};
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     AbortController, ReadableStreamDefaultReader, Request, RequestCache, RequestCredentials,
     RequestInit, Response,
@@ -36,7 +36,7 @@ impl Fetching {
         let window = web_sys::window().ok_or("there is no window")?;
         let response = window.fetch_with_request(&request);
         let silent = dropped.clone();
-        spawn_local(async move {
+        browser::spawn(async move {
             let end = match JsFuture::from(response).await {
                 Ok(response) => read(response.unchecked_into(), run, &log, &silent).await,
                 Err(error) => {

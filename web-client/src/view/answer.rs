@@ -2,28 +2,23 @@
 
 use leptos::prelude::*;
 
-use crate::model::{Model, State};
-use crate::view::parts::text;
+use crate::view::place::{By, Place, Scene};
 use crate::words;
+
+pub(crate) const PLACES: &[Place] = &[(".answer p", By::Text, answer)];
 
 /// The sentence under the lanes; the one place that speaks up to a screen reader.
 #[component]
-pub(crate) fn Answer(model: Model) -> impl IntoView {
-    let (engine, step) = (model.engine(), model.clock_step_us());
-    let answer = text(move || {
-        model.see(|state: &State| {
-            if state.is_running() {
-                return "Measuring: the answer comes when the last lane has run.".into();
-            }
-            let rows: Vec<_> = state.shown().map(|row| &row.result).collect();
-            words::answer(&rows, &engine, step).unwrap_or_else(|| {
-                "Run all lanes in turn: the answer stands here, made from the figures.".into()
-            })
-        })
-    });
-    view! {
-        <footer class="answer">
-            <p aria-live="polite">{answer}</p>
-        </footer>
+pub(crate) fn Answer() -> impl IntoView {
+    view! { <footer class="answer" inner_html="<p aria-live=\"polite\"></p>"></footer> }
+}
+
+fn answer(scene: &Scene<'_>) -> String {
+    if scene.state.is_running() {
+        return "Measuring: the answer comes when the last lane has run.".into();
     }
+    let rows: Vec<_> = scene.state.shown().map(|row| &row.result).collect();
+    words::answer(&rows, &scene.model.engine(), scene.step).unwrap_or_else(|| {
+        "Run all lanes in turn: the answer stands here, made from the figures.".into()
+    })
 }

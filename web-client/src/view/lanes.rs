@@ -1,118 +1,158 @@
-//! The lanes under one ruler: the same time scale for all.
+//! The lanes under one ruler: the same time scale for all; and what stands there without lanes.
 
 use leptos::prelude::*;
-use measure::cell::DIRECT;
 use measure::page::Lane;
+use measure::units::decimal;
 
 use crate::geometry;
-use crate::model::{Model, Row, Sight, State};
-use crate::view::lane::lane_view;
-use crate::view::parts::{choice, part, switch, text};
+use crate::model::{Boot, Model, Sight, State};
+use crate::view::lane;
+use crate::view::markup::{escaped, joined};
+use crate::view::place::{By, Place, Scene, effect, find, follow, put};
 use crate::words;
 
-/// All lanes, or what is said when there are none.
+/// Where the lanes stand.
 #[component]
-pub(crate) fn Lanes(model: Model) -> impl IntoView {
-    // Lanes are made anew only when others are wanted, not at every change of the state.
-    let wanted = Memo::new(move |_| model.see(wanted));
-    view! {
-        <section class="lanes" aria-label="Lanes">
-            <Scale model />
-            {part(move || {
-                let lanes = wanted.get();
-                if lanes.is_empty() {
-                    return view! {
-                        <p class="state">"The emitter offers no lane: start it with holdup demo."</p>
-                    }
-                    .into_any();
-                }
-                lanes.into_iter().map(|lane| lane_view(model, &lane)).collect::<Vec<_>>().into_any()
-            })}
-        </section>
-    }
-}
-
-fn wanted(state: &State) -> Vec<Lane> {
-    let names = &state.settings.endpoints;
-    let all = state.lanes.as_ref().map(|lanes| lanes.lanes.as_slice()).unwrap_or_default();
-    all.iter()
-        .filter(|lane| {
-            let name = &lane.endpoint.name;
-            names.is_empty() || name == DIRECT || names.contains(name)
-        })
-        .cloned()
-        .collect()
+pub(crate) fn Lanes() -> impl IntoView {
+    view! { <main></main> }
 }
 
 /// The ruler, and above the outer columns what they show.
-#[component]
-fn Scale(model: Model) -> impl IntoView {
-    let marks = text(move || {
-        let marks = geometry::ruler(model.see(|state| state.domain)).into_iter();
-        marks
-            .map(|(at, share)| {
-                let (left, ms) = (share * 100.0, at.as_micros() / 1_000);
-                format!("<span style=\"left:{left:.2}%\">{ms}</span>")
-            })
-            .collect()
-    });
-    view! {
-        <div class="scale">
-            <div class="choices">
-                {part(move || sights(model))}
-                {part(move || readers(model))}
-            </div>
-            <div class="ruler" aria-hidden="true">
-                <span class="unit">"ms"</span>
-                // Numbers only.
-                <div class="marks" inner_html=marks></div>
-            </div>
-            <ul class="legend" aria-label="Parts of the time to the first token">
-                <li class="request">"request"</li>
-                <li class="path">"path"</li>
-                <li class="browser">"browser or page"</li>
-            </ul>
-        </div>
+const SCALE: &str = "<section class=\"lanes\" aria-label=\"Lanes\"><div class=\"scale\">\
+    <div class=\"choices\"></div><div class=\"ruler\" aria-hidden=\"true\">\
+    <span class=\"unit\">ms</span><div class=\"marks\"></div></div>\
+    <ul class=\"legend\" aria-label=\"Parts of the time to the first token\">\
+    <li class=\"request\">request</li><li class=\"path\">path</li>\
+    <li class=\"browser\">browser or page</li></ul></div>";
+
+const PLACES: &[Place] = &[(".choices", By::Controls, choices), (".marks", By::Markup, marks)];
+
+const LOADING: &[Place] = &[(".state", By::Text, |scene| match &scene.state.silent {
+    None => "Asking the emitter which lanes there are …".into(),
+    Some(_) => "Start it with holdup demo; this page goes on by itself.".into(),
+})];
+
+/// Builds the lanes, and builds them anew when others are wanted.
+pub(crate) fn keep(model: Model) {
+    effect(Box::new(move || {
+        model.track_shape();
+        let Some(main) = find("main") else { return };
+        let (boot, lanes) = model
+            .look(|state| (state.boot.clone(), state.wanted().cloned().collect::<Vec<_>>()))
+            .unwrap_or((Boot::Loading, Vec::new()));
+        put(&main, By::Markup, &markup(&boot, &lanes));
+        // The effects below belong to this one and end with it.
+        match boot {
+            Boot::Loading => follow(model, &main, LOADING),
+            Boot::BadSettings(_) => {}
+            Boot::Ready => {
+                follow(model, &main, PLACES);
+                let mut article = main.query_selector(".lane").ok().flatten();
+                for own in &lanes {
+                    let Some(element) = article else { return };
+                    lane::follow(model, &element, own);
+                    article = element.next_element_sibling();
+                }
+            }
+        }
+    }));
+}
+
+fn markup(boot: &Boot, lanes: &[Lane]) -> String {
+    match boot {
+        Boot::Loading => "<p class=\"state\" role=\"status\"></p>".into(),
+        Boot::BadSettings(why) => joined(&[
+            "<div class=\"state\" role=\"alert\"><p>The address asks for what cannot be done: ",
+            &escaped(why),
+            ".</p><p><a href=\"/\">Open the page with its standard settings</a></p></div>",
+        ]),
+        Boot::Ready => {
+            let mut markup = String::from(SCALE);
+            for lane in lanes {
+                markup.push_str(&lane::markup(lane));
+            }
+            if lanes.is_empty() {
+                markup.push_str(
+                    "<p class=\"state\">The emitter offers no lane: start it with holdup demo.</p>",
+                );
+            }
+            markup.push_str("</section>");
+            markup
+        }
     }
+}
+
+fn marks(scene: &Scene<'_>) -> String {
+    let mut marks = String::new();
+    for (at, share) in geometry::ruler(scene.state.domain) {
+        let (left, ms) = (decimal(share * 100.0, 2), (at.as_micros() / 1_000).to_string());
+        for part in ["<span style=\"left:", &left, "%\">", &ms, "</span>"] {
+            marks.push_str(part);
+        }
+    }
+    marks
+}
+
+/// Which runs are looked at and whose; buttons where there is a choice.
+fn choices(scene: &Scene<'_>) -> String {
+    let mut markup = sights(scene.state);
+    markup.push_str(&readers(scene.state));
+    markup
 }
 
 /// One at a time or all at once, where there are rows of both.
-fn sights(model: Model) -> AnyView {
-    let (both, sight) = model.see(|state| {
-        let has = |sight| state.rows.iter().any(|row: &Row| row.sight() == sight && row.has_run());
-        (has(Sight::InTurn) && has(Sight::AtOnce), state.sight)
-    });
-    if !both {
-        let text = match sight {
-            Sight::InTurn => "one stream at a time",
-            Sight::AtOnce => "all lanes at once: shown, not pooled",
-        };
-        return quiet(text.into());
+fn sights(state: &State) -> String {
+    let has = |sight| state.rows.iter().any(|row| row.sight() == sight && row.has_run());
+    let in_turn = state.sight == Sight::InTurn;
+    if has(Sight::InTurn) && has(Sight::AtOnce) {
+        return switch(
+            "Which runs are shown",
+            &joined(&[
+                &choice("sight", "in-turn", "one at a time", in_turn),
+                &choice("sight", "at-once", "all at once", !in_turn),
+            ]),
+        );
     }
-    let one = move |own: Sight, text: &'static str| {
-        let down = move || model.see(|state| state.sight == own);
-        choice(text, down, move || model.change(|state| state.sight = own))
-    };
-    let choices = vec![one(Sight::InTurn, "one at a time"), one(Sight::AtOnce, "all at once")];
-    switch("Which runs are shown", choices)
+    quiet(if in_turn { "one stream at a time" } else { "all lanes at once: shown, not pooled" })
 }
 
 /// Whose figures are shown, where two readers take turns.
-fn readers(model: Model) -> AnyView {
-    let (readers, now) = model.see(|state| (state.settings.readers.clone(), state.reader));
+fn readers(state: &State) -> String {
+    let readers = &state.settings.readers;
     if readers.len() < 2 {
-        return quiet(format!("by {}", words::reader(now)));
+        return quiet(&joined(&["by ", words::reader(state.reader)]));
     }
-    let choices = readers
-        .into_iter()
-        .map(|own| {
-            let down = move || model.see(|state| state.reader == own);
-            choice(words::reader(own), down, move || model.change(|state| state.reader = own))
-        })
-        .collect();
-    switch("Reader", choices)
+    let mut choices = String::new();
+    for reader in readers {
+        let down = *reader == state.reader;
+        choices.push_str(&choice("reader", reader.name(), words::reader(*reader), down));
+    }
+    switch("Reader", &choices)
 }
 
-fn quiet(text: String) -> AnyView {
-    view! { <span class="quiet">{text}</span> }.into_any()
+fn quiet(text: &str) -> String {
+    joined(&["<span class=\"quiet\">", text, "</span>"])
+}
+
+/// A choice between a few, as buttons side by side of which one is down.
+fn switch(label: &str, choices: &str) -> String {
+    joined(&["<div class=\"switch\" role=\"group\" aria-label=\"", label, "\">", choices, "</div>"])
+}
+
+/// One of them.
+fn choice(act: &str, key: &str, text: &str, down: bool) -> String {
+    let down = if down { "true" } else { "false" };
+    joined(&[
+        "<button type=\"button\" id=\"choice-",
+        key,
+        "\" data-act=\"",
+        act,
+        "\" data-key=\"",
+        key,
+        "\" aria-pressed=\"",
+        down,
+        "\">",
+        text,
+        "</button>",
+    ])
 }

@@ -3,95 +3,85 @@
 use leptos::prelude::*;
 
 use crate::model::{Activity, Ending, Model, State};
-use crate::runner;
-use crate::view::facts::Facts;
-use crate::view::parts::{Button, flag, line, part, text};
-use crate::view::settings::SettingsPanel;
+use crate::view::facts;
+use crate::view::markup::{escaped, joined};
+use crate::view::place::{By, Place, Scene};
 use crate::words;
+
+/// The question, the progress (its place is kept when there is nothing), and the controls.
+const BAR: &str = "<div class=\"bar\"><h1>Who is holding up your tokens?</h1>\
+    <div class=\"progress\"><span class=\"words\"></span><span class=\"track\" \
+    role=\"progressbar\" aria-label=\"Runs done\" aria-valuemin=\"0\" aria-valuemax=\"100\">\
+    <span class=\"done\"></span></span></div><div class=\"controls\">\
+    <button type=\"button\" class=\"primary\" data-act=\"run\" \
+    title=\"Every lane, one stream at a time: measured (key r)\">Run all in turn</button>\
+    <button type=\"button\" data-act=\"all\" \
+    title=\"Every lane at the same time: shown, never pooled with the others (key a)\">\
+    All at once</button>\
+    <button type=\"button\" data-act=\"stop\" \
+    title=\"End what runs; what was measured until then stands (key s)\">Stop</button>\
+    <button type=\"button\" data-act=\"settings\" aria-pressed=\"false\" \
+    title=\"Stream, readers, lanes: all of it stands in the address\">Settings</button>\
+    </div></div>";
+
+pub(crate) const PLACES: &[Place] = &[
+    (".progress .words", By::Text, |scene| progress(scene.state)),
+    (".track", By::Attribute("aria-valuenow"), |scene| done_percent(scene.state).to_string()),
+    (".progress .done", By::Attribute("style"), |scene| {
+        joined(&["width:", &done_percent(scene.state).to_string(), "%"])
+    }),
+    ("[data-act=run]", By::Flag("disabled"), |scene| unless(scene.state.may_run())),
+    ("[data-act=all]", By::Flag("disabled"), |scene| unless(scene.state.may_run())),
+    ("[data-act=stop]", By::Flag("disabled"), |scene| unless(scene.state.is_running())),
+    (".silent", By::Markup, |scene| notice("notice bad", "alert", &silent(scene))),
+    (".failed", By::Markup, |scene| notice("notice bad", "alert", &failed(scene))),
+];
 
 /// The head; run, stop and progress stay in reach while the lanes are scrolled.
 #[component]
 pub(crate) fn Top(model: Model) -> impl IntoView {
-    let open = RwSignal::new(false);
-    let may_run = flag(move || model.see(State::may_run));
-    let running = flag(move || model.see(State::is_running));
-    let run = Button {
-        class: "primary",
-        ..Button::new(
-            "Run all in turn",
-            "Every lane, one stream at a time: measured (key r)",
-            may_run,
-        )
+    let browser = model.browser();
+    let coarse = if browser.isolated {
+        String::new()
+    } else {
+        joined(&[
+            "This page is not cross-origin isolated, which takes https or this machine's own \
+             address: its clock steps by ",
+            &words::fine(browser.clock_step_us),
+            ", and nothing finer is claimed. All else works.",
+        ])
     };
-    let at_once = Button::new(
-        "All at once",
-        "Every lane at the same time: shown, never pooled with the others (key a)",
-        may_run,
-    );
-    let stop =
-        Button::new("Stop", "End what runs; what was measured until then stands (key s)", running);
-    let settings = Button {
-        pressed: Some(text(move || open.get().to_string())),
-        ..Button::new(
-            "Settings",
-            "Stream, readers, lanes: all of it stands in the address",
-            flag(|| true),
-        )
-    };
-    view! {
-        <header class="top">
-            <div class="bar">
-                <h1>"Who is holding up your tokens?"</h1>
-                <Progress model />
-                <div class="controls">
-                    {run.does(move || runner::run_in_turn(model))}
-                    {at_once.does(move || runner::run_at_once(model))}
-                    {stop.does(move || runner::stop(model))}
-                    {settings.does(move || open.set(!open.get_untracked()))}
-                </div>
-            </div>
-            <Facts model />
-            {part(move || match open.get() {
-                true => view! { <SettingsPanel model /> }.into_any(),
-                false => ().into_any(),
-            })}
-            {line("notice bad", "alert", move || model.see(silent))}
-            {line("notice bad", "alert", move || model.see(failed))}
-            {line("notice", "note", move || coarse(model))}
-        </header>
-    }
+    let markup = joined(&[
+        BAR,
+        &facts::markup(&browser),
+        "<div class=\"panel\"></div><div class=\"silent\"></div><div class=\"failed\"></div>",
+        &notice("notice", "note", &coarse),
+    ]);
+    view! { <header class="top" inner_html=markup></header> }
 }
 
-/// How far a plan has come, in words and as a bar; the place is kept when there is nothing.
-#[component]
-fn Progress(model: Model) -> impl IntoView {
-    let share =
-        move |end: &'static str| text(move || format!("{:.0}{end}", model.see(done_percent)));
-    view! {
-        <div class="progress">
-            <span class="words">{text(move || model.see(progress))}</span>
-            <span
-                class="track"
-                role="progressbar"
-                aria-label="Runs done"
-                aria-valuemin="0"
-                aria-valuemax="100"
-                aria-valuenow=share("")
-            >
-                <span class="done" style:width=share("%")></span>
-            </span>
-        </div>
+/// A text in a paragraph of that class; nothing at all for no text.
+fn notice(class: &str, role: &str, text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
     }
+    joined(&["<p class=\"", class, "\" role=\"", role, "\">", &escaped(text), "</p>"])
+}
+
+/// A flag that is on unless something holds.
+fn unless(holds: bool) -> String {
+    if holds { String::new() } else { "yes".into() }
 }
 
 fn progress(state: &State) -> String {
     match &state.activity {
         Activity::WarmingUp => "Warming up".into(),
-        Activity::Running(progress) if progress.what.is_empty() => {
-            format!("{} of {}", progress.done, progress.total)
-        }
         Activity::Running(progress) => {
-            format!("{} of {}: {}", progress.done + 1, progress.total, progress.what)
+            let (done, total) = (progress.done, progress.total.to_string());
+            if progress.what.is_empty() {
+                return joined(&[&done.to_string(), " of ", &total]);
+            }
+            joined(&[&(done + 1).to_string(), " of ", &total, ": ", &progress.what])
         }
         Activity::Idle => match state.ending {
             Some(Ending::Finished) => "Finished".into(),
@@ -109,28 +99,17 @@ fn done_percent(state: &State) -> u32 {
     }
 }
 
-fn silent(state: &State) -> Option<String> {
-    let why = state.silent.as_ref()?;
-    Some(format!("{why} What was measured stands; this page goes on when it is back."))
+fn silent(scene: &Scene<'_>) -> String {
+    let Some(why) = &scene.state.silent else { return String::new() };
+    joined(&[why, " What was measured stands; this page goes on when it is back."])
 }
 
-fn failed(state: &State) -> Option<String> {
-    match &state.ending {
+fn failed(scene: &Scene<'_>) -> String {
+    match &scene.state.ending {
         // A silent emitter has its own notice.
-        Some(Ending::Failed(why)) if state.silent.is_none() => {
-            Some(format!("The plan stopped: {why}"))
+        Some(Ending::Failed(why)) if scene.state.silent.is_none() => {
+            joined(&["The plan stopped: ", why])
         }
-        _ => None,
+        _ => String::new(),
     }
-}
-
-fn coarse(model: Model) -> Option<String> {
-    let browser = model.browser();
-    (!browser.isolated).then(|| {
-        format!(
-            "This page is not cross-origin isolated, which takes https or this machine's own address: \
-             its clock steps by {}, and nothing finer is claimed. All else works.",
-            words::fine(browser.clock_step_us)
-        )
-    })
 }

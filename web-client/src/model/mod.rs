@@ -1,16 +1,16 @@
-//! The page's state. One signal holds what is drawn and changes between runs; a tick a lane
-//! says that there is something new to draw; raw samples stay in plain vectors.
+//! The page's state, of which what is drawn is derived. It stands in plain cells; a signal says
+//! that it has changed, one a lane says that its stream has something new to draw.
 //!
-//! One signal, and not one a field: what reads it is a few dozen short texts, and every signal
-//! type of its own costs the page some kilobytes to download.
+//! The signals carry no value: every type of value in a signal costs the page some kilobytes to
+//! download, and samples may not wait for a signal anyway.
+
+mod state;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use leptos::prelude::*;
 use measure::arrivals::Reader;
-use measure::clock::ClockSync;
 use measure::guards::Guards;
 use measure::page::{Lanes, Settings};
 use measure::plan::Plan;
@@ -22,145 +22,7 @@ use crate::geometry::{self, Picture};
 use crate::readers::SharedLog;
 use crate::split::{self, Split};
 
-/// Whether the page has what it needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Boot {
-    /// Asking the emitter what there is.
-    Loading,
-    /// The address asks for what cannot be done.
-    BadSettings(String),
-    /// The lanes are there.
-    Ready,
-}
-
-/// What the page is doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Activity {
-    /// The warm-up stream, before anything may be run.
-    WarmingUp,
-    /// Nothing.
-    Idle,
-    /// Running.
-    Running(Progress),
-}
-
-/// How far a plan has come.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Runs that are over.
-    pub done: u32,
-    /// Runs in all.
-    pub total: u32,
-    /// What runs now.
-    pub what: String,
-}
-
-/// How the last plan ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Whole.
-    Finished,
-    /// By the stop button.
-    Stopped,
-    /// By an error.
-    Failed(String),
-}
-
-/// Which runs are looked at: figures of different concurrency are never pooled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
-    /// One stream at a time.
-    InTurn,
-    /// All lanes at once.
-    AtOnce,
-}
-
-/// A row with the split of its median run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// The figures, by the same code as the command's.
-    pub result: CellResult,
-    /// The time to the first token by who had it.
-    pub split: Option<Split>,
-}
-
-impl Row {
-    /// Under which sight it belongs.
-    pub fn sight(&self) -> Sight {
-        if self.result.cell.concurrency > 1 { Sight::AtOnce } else { Sight::InTurn }
-    }
-
-    /// Whether any run stands behind it, excluded ones included.
-    pub fn has_run(&self) -> bool {
-        self.result.summary.runs > 0 || !self.result.summary.excluded.is_empty()
-    }
-}
-
-/// Everything that is drawn, but for the streams themselves.
-#[derive(Clone, Debug)]
-pub struct State {
-    /// Whether the page has what it needs.
-    pub boot: Boot,
-    /// Why the emitter gives no answer; absent while it does.
-    pub silent: Option<String>,
-    /// What the address asks for.
-    pub settings: Settings,
-    /// What stands behind the page.
-    pub lanes: Option<Lanes>,
-    /// The last synchronisation of the clocks.
-    pub clock: Option<ClockSync>,
-    /// What the page is doing.
-    pub activity: Activity,
-    /// How the last plan ended.
-    pub ending: Option<Ending>,
-    /// Which runs are looked at.
-    pub sight: Sight,
-    /// Whose figures are looked at, where there are two readers.
-    pub reader: Reader,
-    /// The rows, of all runs so far.
-    pub rows: Vec<Row>,
-    /// The time that the charts span.
-    pub domain: Span,
-}
-
-impl State {
-    /// Whether a plan may be started.
-    pub fn may_run(&self) -> bool {
-        self.boot == Boot::Ready && self.silent.is_none() && self.activity == Activity::Idle
-    }
-
-    /// Whether a plan is running.
-    pub fn is_running(&self) -> bool {
-        matches!(self.activity, Activity::Running(_))
-    }
-
-    /// The rows that are looked at.
-    pub fn shown(&self) -> impl Iterator<Item = &Row> {
-        self.rows
-            .iter()
-            .filter(|row| row.sight() == self.sight && row.result.cell.reader == self.reader)
-    }
-
-    /// The row of a lane that is looked at.
-    pub fn row(&self, endpoint: &str) -> Option<&Row> {
-        self.shown().find(|row| row.result.cell.endpoint == endpoint)
-    }
-
-    /// The longest time to a first token: the scale of all lanes' bars.
-    pub fn longest(&self) -> Span {
-        self.shown().filter_map(|row| Some(row.split?.total())).max().unwrap_or_default()
-    }
-
-    /// The script that the settings ask for.
-    pub fn script(&self) -> Script {
-        script_of(&self.settings)
-    }
-
-    /// Makes room for what came later than planned.
-    fn grow_domain(&mut self, planned: Span, latest: Span) {
-        self.domain = self.domain.max(geometry::domain(planned, latest));
-    }
-}
+pub use state::{Activity, Boot, Ending, Progress, Row, Sight, State};
 
 /// Raw state of one lane, outside the reactive graph.
 #[derive(Default)]
@@ -173,36 +35,22 @@ pub struct LaneRaw {
     pub pictures: Vec<(String, Picture)>,
 }
 
-/// What is not drawn as it stands.
-struct Shared {
-    browser: Browser,
-    stopping: Cell<bool>,
-    records: RefCell<Vec<RunRecord>>,
-    lanes: RefCell<Vec<(String, LaneModel)>>,
-}
-
 /// One lane as the views see it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
 pub struct LaneModel {
-    tick: RwSignal<u32>,
-    raw: StoredValue<Rc<RefCell<LaneRaw>>, LocalStorage>,
+    tick: ArcTrigger,
+    raw: Rc<RefCell<LaneRaw>>,
 }
 
 impl LaneModel {
-    fn new() -> LaneModel {
-        LaneModel { tick: RwSignal::new(0), raw: StoredValue::new_local(Rc::default()) }
-    }
-
-    /// Does something with the raw state; nothing once the page is gone.
-    pub fn with_raw<T>(&self, with: impl FnOnce(&mut LaneRaw) -> T) -> Option<T> {
-        let raw = self.raw.try_get_value()?;
-        let mut raw = raw.borrow_mut();
-        Some(with(&mut raw))
+    /// Does something with the raw state.
+    pub fn with_raw<T>(&self, with: impl FnOnce(&mut LaneRaw) -> T) -> T {
+        with(&mut self.raw.borrow_mut())
     }
 
     /// Asks to be drawn anew.
     pub fn bump(&self) {
-        self.tick.try_update(|tick| *tick = tick.wrapping_add(1));
+        self.tick.notify();
     }
 
     /// Follows the ticks.
@@ -212,7 +60,7 @@ impl LaneModel {
 
     /// Who is reading a stream here now.
     pub fn streaming(&self) -> Option<Reader> {
-        self.with_raw(|raw| raw.live.as_ref().map(|live| live.1)).flatten()
+        self.with_raw(|raw| raw.live.as_ref().map(|live| live.1))
     }
 
     /// Of the stream that runs here: how long it is planned to last, how long it has lasted, and
@@ -224,7 +72,7 @@ impl LaneModel {
             let elapsed = Stamp(browser::now_us()) - arrivals.call;
             Some((script.duration(), elapsed, arrivals.frames().count()))
         };
-        self.with_raw(progress).flatten()
+        self.with_raw(progress)
     }
 
     /// The picture to draw: the running stream's, else the last one of the cell.
@@ -237,7 +85,7 @@ impl LaneModel {
                 raw.pictures.iter().find(|(id, _)| id == cell).map(|(_, picture)| picture.clone())
             }
         };
-        self.with_raw(drawn).flatten().unwrap_or_default()
+        self.with_raw(drawn).unwrap_or_default()
     }
 
     /// The text to show.
@@ -246,15 +94,26 @@ impl LaneModel {
             Some((log, ..)) => log.borrow().text.clone(),
             None => raw.text.clone(),
         };
-        self.with_raw(text).unwrap_or_default()
+        self.with_raw(text)
     }
 }
 
 /// The whole page.
 #[derive(Clone, Copy)]
-pub struct Model {
-    state: RwSignal<State>,
-    shared: StoredValue<Rc<Shared>, LocalStorage>,
+pub struct Model(StoredValue<Rc<Shared>, LocalStorage>);
+
+struct Shared {
+    browser: Browser,
+    state: RefCell<State>,
+    /// The state has changed.
+    changed: ArcTrigger,
+    /// Other lanes are to be seen.
+    reshaped: ArcTrigger,
+    stopping: Cell<bool>,
+    records: RefCell<Vec<RunRecord>>,
+    lanes: RefCell<Vec<(String, LaneModel)>>,
+    /// Whether the settings are open, and that this has changed.
+    panel: (Cell<bool>, ArcTrigger),
 }
 
 impl Model {
@@ -284,35 +143,74 @@ impl Model {
         };
         let shared = Shared {
             browser: browser::browser(),
+            state: RefCell::new(state),
+            changed: ArcTrigger::new(),
+            reshaped: ArcTrigger::new(),
             stopping: Cell::new(false),
             records: RefCell::default(),
             lanes: RefCell::default(),
+            panel: (Cell::new(false), ArcTrigger::new()),
         };
-        Model { state: RwSignal::new(state), shared: StoredValue::new_local(Rc::new(shared)) }
+        Model(StoredValue::new_local(Rc::new(shared)))
     }
 
-    /// Reads the state and follows it.
-    pub fn see<T>(&self, see: impl FnOnce(&State) -> T) -> T {
-        self.state.with(see)
+    /// All of it; `None` once the page is gone.
+    fn shared(&self) -> Option<Rc<Shared>> {
+        self.0.try_get_value()
+    }
+
+    /// Reads the state and follows it; `None` once the page is gone.
+    pub fn see<T>(&self, see: impl FnOnce(&State) -> T) -> Option<T> {
+        let shared = self.shared()?;
+        shared.changed.track();
+        Some(see(&shared.state.borrow()))
+    }
+
+    /// Follows which lanes are to be seen.
+    pub fn track_shape(&self) {
+        if let Some(shared) = self.shared() {
+            shared.reshaped.track();
+        }
     }
 
     /// Reads the state without following it; `None` once the page is gone.
     pub fn look<T>(&self, look: impl FnOnce(&State) -> T) -> Option<T> {
-        self.state.try_with_untracked(look)
+        let shared = self.shared()?;
+        Some(look(&shared.state.borrow()))
     }
 
     /// Changes the state; nothing once the page is gone.
     pub fn change(&self, change: impl FnOnce(&mut State)) {
-        // One body for all callers: the signal's own code is made once, not once a caller.
-        fn run(state: RwSignal<State>, change: &mut dyn FnMut(&mut State)) {
-            state.try_update(|state| change(state));
+        // One body for all callers: what is around the change is there once.
+        self.change_by(Box::new(change));
+    }
+
+    fn change_by(&self, change: Box<dyn FnOnce(&mut State) + '_>) {
+        let Some(shared) = self.shared() else { return };
+        let before = shared.state.borrow().shape();
+        change(&mut shared.state.borrow_mut());
+        if shared.state.borrow().shape() != before {
+            shared.reshaped.notify();
         }
-        let mut change = Some(change);
-        run(self.state, &mut |state| {
-            if let Some(change) = change.take() {
-                change(state);
-            }
-        });
+        shared.changed.notify();
+    }
+
+    /// Opens the settings, or closes them.
+    pub fn toggle_panel(&self) {
+        if let Some(shared) = self.shared() {
+            let (open, toggled) = &shared.panel;
+            open.set(!open.get());
+            toggled.notify();
+        }
+    }
+
+    /// Whether the settings are open; follows it.
+    pub fn is_panel_open(&self) -> bool {
+        self.shared().is_some_and(|shared| {
+            let (open, toggled) = &shared.panel;
+            toggled.track();
+            open.get()
+        })
     }
 
     /// Notes what the page is doing.
@@ -322,48 +220,51 @@ impl Model {
 
     /// Whether the stop button was pressed, or the page is gone.
     pub fn stopped(&self) -> bool {
-        self.shared.try_get_value().is_none_or(|shared| shared.stopping.get())
+        self.shared().is_none_or(|shared| shared.stopping.get())
     }
 
     /// Presses the stop button, or lets it go.
     pub fn set_stopping(&self, stopping: bool) {
-        if let Some(shared) = self.shared.try_get_value() {
+        if let Some(shared) = self.shared() {
             shared.stopping.set(stopping);
         }
     }
 
     /// The browser as this page sees it.
     pub fn browser(&self) -> Browser {
-        self.shared.with_value(|shared| shared.browser.clone())
+        self.shared().map_or_else(browser::browser, |shared| shared.browser.clone())
     }
 
     /// The step of this browser's clock, microseconds.
     pub fn clock_step_us(&self) -> i64 {
-        self.shared.with_value(|shared| shared.browser.clock_step_us)
+        self.shared().map_or(0, |shared| shared.browser.clock_step_us)
     }
 
     /// Takes in what stands behind the page.
     pub fn set_lanes(&self, lanes: Lanes) {
-        let Some(shared) = self.shared.try_get_value() else { return };
-        let models =
-            lanes.lanes.iter().map(|lane| (lane.endpoint.name.clone(), LaneModel::new())).collect();
+        let Some(shared) = self.shared() else { return };
+        let models = lanes
+            .lanes
+            .iter()
+            .map(|lane| (lane.endpoint.name.clone(), LaneModel::default()))
+            .collect();
         *shared.lanes.borrow_mut() = models;
         self.change(|state| state.lanes = Some(lanes));
     }
 
     /// All lanes' own states.
     pub fn lane_models(&self) -> Vec<LaneModel> {
-        let shared = self.shared.try_get_value();
+        let shared = self.shared();
         shared.map_or(Vec::new(), |shared| {
-            shared.lanes.borrow().iter().map(|(_, lane)| *lane).collect()
+            shared.lanes.borrow().iter().map(|(_, lane)| lane.clone()).collect()
         })
     }
 
     /// A lane's own state.
     pub fn lane(&self, name: &str) -> Option<LaneModel> {
-        let shared = self.shared.try_get_value()?;
+        let shared = self.shared()?;
         let lanes = shared.lanes.borrow();
-        lanes.iter().find(|(own, _)| own == name).map(|(_, lane)| *lane)
+        lanes.iter().find(|(own, _)| own == name).map(|(_, lane)| lane.clone())
     }
 
     /// Where a lane's tap listens.
@@ -397,7 +298,7 @@ impl Model {
 
     /// Does something with the raw runs; nothing once the page is gone.
     pub fn with_records<T>(&self, with: impl FnOnce(&mut Vec<RunRecord>) -> T) -> Option<T> {
-        let shared = self.shared.try_get_value()?;
+        let shared = self.shared()?;
         let mut records = shared.records.borrow_mut();
         Some(with(&mut records))
     }
@@ -424,10 +325,11 @@ impl Model {
         }) else {
             return;
         };
-        let browsers = BTreeMap::from([(self.engine(), self.browser())]);
+        let (engine, browser) = (self.engine(), self.browser());
+        let browser = |name: &str| (name == engine).then(|| browser.clone());
         let results = self.with_records(|records| {
             let guards = Guards::default();
-            let results = results::derive_cells(cells, records, &endpoints, &browsers, &guards);
+            let results = results::derive_cells_by(cells, records, &endpoints, &browser, &guards);
             results.into_iter().map(|result| row(result, records)).collect::<Vec<Row>>()
         });
         let Some(rows) = results else { return };

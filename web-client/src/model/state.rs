@@ -1,0 +1,168 @@
+//! What the page knows and draws, but for the streams themselves.
+
+use measure::arrivals::Reader;
+use measure::cell::DIRECT;
+use measure::clock::ClockSync;
+use measure::page::{Lane, Lanes, Settings};
+use measure::results::CellResult;
+use measure::{Script, Span};
+
+use super::script_of;
+use crate::geometry;
+use crate::split::Split;
+
+/// Whether the page has what it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Boot {
+    /// Asking the emitter what there is.
+    Loading,
+    /// The address asks for what cannot be done.
+    BadSettings(String),
+    /// The lanes are there.
+    Ready,
+}
+
+/// What the page is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// The warm-up stream, before anything may be run.
+    WarmingUp,
+    /// Nothing.
+    Idle,
+    /// Running.
+    Running(Progress),
+}
+
+/// How far a plan has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Runs that are over.
+    pub done: u32,
+    /// Runs in all.
+    pub total: u32,
+    /// What runs now.
+    pub what: String,
+}
+
+/// How the last plan ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Whole.
+    Finished,
+    /// By the stop button.
+    Stopped,
+    /// By an error.
+    Failed(String),
+}
+
+/// Which runs are looked at: figures of different concurrency are never pooled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// One stream at a time.
+    InTurn,
+    /// All lanes at once.
+    AtOnce,
+}
+
+/// A row with the split of its median run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The figures, by the same code as the command's.
+    pub result: CellResult,
+    /// The time to the first token by who had it.
+    pub split: Option<Split>,
+}
+
+impl Row {
+    /// Under which sight it belongs.
+    pub fn sight(&self) -> Sight {
+        if self.result.cell.concurrency > 1 { Sight::AtOnce } else { Sight::InTurn }
+    }
+
+    /// Whether any run stands behind it, excluded ones included.
+    pub fn has_run(&self) -> bool {
+        self.result.summary.runs > 0 || !self.result.summary.excluded.is_empty()
+    }
+}
+
+/// Everything that is drawn, but for the streams themselves.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Whether the page has what it needs.
+    pub boot: Boot,
+    /// Why the emitter gives no answer; absent while it does.
+    pub silent: Option<String>,
+    /// What the address asks for.
+    pub settings: Settings,
+    /// What stands behind the page.
+    pub lanes: Option<Lanes>,
+    /// The last synchronisation of the clocks.
+    pub clock: Option<ClockSync>,
+    /// What the page is doing.
+    pub activity: Activity,
+    /// How the last plan ended.
+    pub ending: Option<Ending>,
+    /// Which runs are looked at.
+    pub sight: Sight,
+    /// Whose figures are looked at, where there are two readers.
+    pub reader: Reader,
+    /// The rows, of all runs so far.
+    pub rows: Vec<Row>,
+    /// The time that the charts span.
+    pub domain: Span,
+}
+
+impl State {
+    /// Whether a plan may be started.
+    pub fn may_run(&self) -> bool {
+        self.boot == Boot::Ready && self.silent.is_none() && self.activity == Activity::Idle
+    }
+
+    /// Whether a plan is running.
+    pub fn is_running(&self) -> bool {
+        matches!(self.activity, Activity::Running(_))
+    }
+
+    /// The rows that are looked at.
+    pub fn shown(&self) -> impl Iterator<Item = &Row> {
+        self.rows
+            .iter()
+            .filter(|row| row.sight() == self.sight && row.result.cell.reader == self.reader)
+    }
+
+    /// The row of a lane that is looked at.
+    pub fn row(&self, endpoint: &str) -> Option<&Row> {
+        self.shown().find(|row| row.result.cell.endpoint == endpoint)
+    }
+
+    /// The longest time to a first token: the scale of all lanes' bars.
+    pub fn longest(&self) -> Span {
+        self.shown().filter_map(|row| Some(row.split?.total())).max().unwrap_or_default()
+    }
+
+    /// The lanes that the settings want, in the order of the emitter.
+    pub fn wanted(&self) -> impl Iterator<Item = &Lane> {
+        let names = &self.settings.endpoints;
+        let all = self.lanes.as_ref().map(|lanes| lanes.lanes.as_slice()).unwrap_or_default();
+        all.iter().filter(|lane| {
+            let name = &lane.endpoint.name;
+            names.is_empty() || name == DIRECT || names.contains(name)
+        })
+    }
+
+    /// What decides which lanes there are to see: when it changes, they are built anew.
+    pub(super) fn shape(&self) -> (Boot, Vec<String>, Option<String>) {
+        let instance = self.lanes.as_ref().map(|lanes| lanes.instance.clone());
+        (self.boot.clone(), self.settings.endpoints.clone(), instance)
+    }
+
+    /// The script that the settings ask for.
+    pub fn script(&self) -> Script {
+        script_of(&self.settings)
+    }
+
+    /// Makes room for what came later than planned.
+    pub(super) fn grow_domain(&mut self, planned: Span, latest: Span) {
+        self.domain = self.domain.max(geometry::domain(planned, latest));
+    }
+}
