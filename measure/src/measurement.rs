@@ -233,16 +233,19 @@ fn outcome(arrivals: &Arrivals, ledger: Option<&Ledger>) -> Outcome {
 /// numbered frame at all (a tap before a compressed body) cannot tell.
 fn miscounted(arrivals: &Arrivals, ledger: &Ledger) -> Option<String> {
     let planned = ledger.script.frame_count();
-    let mut came: Vec<Span> =
-        arrivals.frames().filter_map(|(_, frame)| Some(Span(frame.seq?.into()))).collect();
-    let all = came.len();
-    crate::stats::sort(&mut came);
-    came.dedup();
-    if all > came.len() {
-        return Some(format!("{} of {planned} frames came twice", all - came.len()));
+    let mut came = vec![false; planned as usize];
+    let mut twice = 0;
+    for seq in arrivals.frames().filter_map(|(_, frame)| frame.seq) {
+        // A number beyond the script's is one that came besides.
+        let known = came.get_mut(seq as usize).map(|came| std::mem::replace(came, true));
+        twice += u32::from(known != Some(false));
     }
-    let missing = planned.saturating_sub(came.len() as u32);
-    (all > 0 && missing > 0).then(|| format!("{missing} of {planned} frames did not come"))
+    if twice > 0 {
+        return Some(format!("{twice} of {planned} frames came twice"));
+    }
+    let missing = came.iter().filter(|came| !**came).count() as u32;
+    (missing > 0 && missing < planned)
+        .then(|| format!("{missing} of {planned} frames did not come"))
 }
 
 /// When half of the body's bytes had come; of all bytes where the reader cannot tell them apart.
