@@ -23,7 +23,7 @@ mod worker;
 pub use assets::Assets;
 pub use ledgers::{Ledgers, Lookup};
 pub use server::{Config, Emitter, StartError};
-pub use system::{Priority, raise_descriptor_limit, run_before_others};
+pub use system::raise_descriptor_limit;
 
 use measure::Stamp;
 

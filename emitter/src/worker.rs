@@ -52,7 +52,7 @@ impl Worker {
         let alive = Arc::new(());
         let theirs = Arc::clone(&alive);
         let thread = std::thread::Builder::new().name("emitter".into()).spawn(move || {
-            crate::system::run_before_others();
+            wire::priority::raise();
             runtime.block_on(serve(connections, router, pacer, theirs));
             runtime.shutdown_background();
         })?;

@@ -11,7 +11,7 @@ pub(crate) fn describe() -> Machine {
         load_after: None,
         recv_buffer: wire::RECV_BUFFER as u32,
         // Asked of a thread that ends at once: this one starts proxies, which would inherit it.
-        nice: std::thread::spawn(wire::priority::raise).join().ok(),
+        priority: std::thread::spawn(wire::priority::raise).join().ok().map(|got| got.to_string()),
     }
 }
 

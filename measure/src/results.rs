@@ -32,9 +32,9 @@ pub struct Machine {
     pub load_after: Option<f64>,
     /// The receive buffer offered at each `recv()`, bytes.
     pub recv_buffer: u32,
-    /// Nice value of the threads that take times; absent where it was not asked.
+    /// How the system let the threads run that take times, such as `real time` or `nice 0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nice: Option<i32>,
+    pub priority: Option<String>,
 }
 
 /// One way to the emitter and what it runs.

@@ -240,8 +240,10 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         Spread::of(complete().filter_map(|run| of(&run.measurement)))
     };
     let count = accepted(runs).count() as u32;
-    let void = (count == 0 && !runs.is_empty())
-        .then(|| format!("every one of {} runs was excluded ({})", runs.len(), because.join("; ")));
+    let void = (count == 0 && !runs.is_empty()).then(|| {
+        let whose = if runs.len() == 1 { "the one run was" } else { "all runs were" };
+        format!("{whose} excluded ({})", because.join("; "))
+    });
     let findings: Vec<(Finding, Option<Span>)> =
         accepted(runs).map(|run| (run.finding(thresholds), run.measurement.ttft)).collect();
     let verdict = match &void {

@@ -48,8 +48,6 @@ impl Tap {
         let options = Options { segment, ..Options::default() };
         let thread = std::thread::Builder::new().name("tap".into()).spawn(move || {
             let (records, stopping) = theirs;
-            // The threads of its connections inherit it.
-            wire::priority::raise();
             for client in listener.incoming() {
                 if stopping.load(Ordering::Relaxed) {
                     return;
@@ -107,6 +105,7 @@ fn relay(
     options: &Options,
     records: &Records,
 ) {
+    wire::priority::raise();
     let Ok((mut upstream, _)) = wire::connect(upstream, options) else {
         // The client sees what it would see without the tap: no connection.
         reset(&client);
@@ -130,6 +129,7 @@ fn relay(
 }
 
 fn relay_requests(mut from: TcpSocket, mut to: TcpSocket, asked: &Asked) {
+    wire::priority::raise();
     let mut buffer = vec![0; RECV_BUFFER];
     let mut requests = Requests::default();
     while let Ok(read) = from.recv(&mut buffer) {

@@ -41,7 +41,7 @@ pub(crate) fn run(role: &str) -> io::Result<()> {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(2)
                 .on_thread_start(|| {
-                    emitter::run_before_others();
+                    wire::priority::raise();
                 })
                 .enable_all()
                 .build()?;
@@ -180,7 +180,7 @@ impl http_body::Body for Ticks {
 
 /// One stream on a thread of its own, in the plainest way that can be written.
 fn sleep_and_write(mut socket: TcpStream, ledgers: &Ledgers) -> Option<()> {
-    emitter::run_before_others();
+    wire::priority::raise();
     let mut request = [0; 1024];
     let read = socket.read(&mut request).ok()?;
     let request = std::str::from_utf8(&request[..read]).ok()?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use emitter::Priority;
+use wire::priority::Priority;
 
 use crate::client::Load;
 use crate::goals::{self, Outcome};
@@ -109,7 +109,7 @@ pub(crate) fn run(runs: usize, only: &str) -> io::Result<Outcome> {
     let mut all = All::new();
     let mut patience = PATIENCE;
     // On a thread that ends: this one is to stay as it is.
-    let priority = std::thread::spawn(emitter::run_before_others).join();
+    let priority = std::thread::spawn(wire::priority::raise).join();
     let real_time = matches!(priority, Ok(Priority::RealTime));
     println!(
         "threads of all three emitters run {}",

@@ -22,6 +22,8 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let names = plan::endpoints_of("headline", &options.rig.endpoints).map_err(Problem::usage)?;
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let interrupt = Interrupt::listen();
+    // Where it is refused, fewer streams run at once.
+    let _ = emitter::raise_descriptor_limit();
     let page = Page::default();
     let start = |listen| {
         Emitter::start(Config {

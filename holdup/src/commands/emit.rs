@@ -9,6 +9,8 @@ use crate::out::say;
 
 pub(crate) fn run(options: &cli::Emit) -> Outcome {
     let interrupt = Interrupt::listen();
+    // Where it is refused, fewer streams run at once.
+    let _ = emitter::raise_descriptor_limit();
     let config = Config {
         listen: options.listen,
         ledger_bytes: usize::try_from(options.ledger_memory << 20).unwrap_or(usize::MAX),

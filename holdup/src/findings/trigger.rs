@@ -18,16 +18,25 @@ pub(super) fn section(document: &Document) -> String {
     let mut text = String::from(
         "| frame | interval | segment | first frame held, measured | model | frames per read, measured | model | released by | |\n|---:|---:|---:|---:|---:|---:|---:|---|---|\n",
     );
-    let (mut holds, mut all) = (0, 0);
+    let (mut holds, mut all, mut void) = (0, 0, 0);
     for row in document.cells.iter().filter(|row| row.cell.endpoint == "haproxy") {
         let Some(line) = line(row) else { continue };
-        all += 1;
-        holds += u32::from(line.holds);
+        match line.holds {
+            Some(fits) => {
+                all += 1;
+                holds += u32::from(fits);
+            }
+            None => void += 1,
+        }
         text.push_str(&line.text);
     }
     text.push_str(&format!(
         "\nThe model: HAProxy sends every chunk but the last with `MSG_MORE`, and what waits goes when it \
-         fills one segment or when the kernel's 200 ms have passed, whichever is first. It fits {holds} of {all} rows."
+         fills one segment or when the kernel's 200 ms have passed, whichever is first. It fits {holds} of {all} rows{}.",
+        match void {
+            0 => String::new(),
+            void => format!("; the guards left {void} more without a figure"),
+        }
     ));
     text.push_str(if all > 0 && holds == all {
         " So the trigger is both. What a test shows depends on the link: with loopback's segments only the timer is left, and a rig that knows only loopback draws the wrong conclusion.\n"
@@ -39,7 +48,8 @@ pub(super) fn section(document: &Document) -> String {
 
 struct Line {
     text: String,
-    holds: bool,
+    /// Absent when the guards left no run.
+    holds: Option<bool>,
 }
 
 fn line(row: &CellResult) -> Option<Line> {
@@ -52,8 +62,7 @@ fn line(row: &CellResult) -> Option<Line> {
     let measured_hold: Option<Span> =
         row.summary.first_hold_us.as_ref().map(|spread| spread.median);
     let measured = per_read(Some(row));
-    let fits =
-        measured_hold.zip(measured).is_some_and(|(hold, per_read)| predicted.holds(hold, per_read));
+    let fits = measured_hold.zip(measured).map(|(hold, per_read)| predicted.holds(hold, per_read));
     let released = match (by_segment, by_timer) {
         (0, 0) => "the end",
         (0, _) => "the timer",
@@ -66,7 +75,11 @@ fn line(row: &CellResult) -> Option<Line> {
             "| {frame_bytes} B | {interval_us} | {segment} | {} | {first_hold} | {} | {frames_per_read:.2} | {released} | {} |\n",
             shown(measured_hold),
             shown_ratio(measured),
-            if fits { "fits" } else { "**does not fit**" },
+            match fits {
+                Some(true) => "fits",
+                Some(false) => "**does not fit**",
+                None => "not measured",
+            },
         ),
         holds: fits,
     })

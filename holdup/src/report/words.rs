@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use measure::cell::HeaderSet;
+use measure::plan::BROWSER_ENCODINGS;
 use measure::results::{CellResult, Document};
 use measure::script::{Body, Framing};
 use measure::verdict::Verdict;
@@ -116,8 +118,8 @@ pub(crate) fn request(cell: &Cell) -> Part {
     if cell.request.client_protocol != "http/1.1" {
         said.push(cell.request.client_protocol.clone());
     }
-    if !cell.reader.in_browser() && cell.request.headers.name() != "plain" {
-        said.push(format!("headers of {}", cell.request.headers.name()));
+    if cell.request.headers != HeaderSet::Plain {
+        said.push("a browser's headers".into());
     }
     if cell.concurrency > 1 {
         said.push(format!("{} lanes at once", cell.concurrency));
@@ -129,8 +131,11 @@ pub(crate) fn request(cell: &Cell) -> Part {
 }
 
 pub(crate) fn encoding(cell: &Cell) -> Part {
-    match &cell.request.accept_encoding {
+    match cell.request.accept_encoding.as_deref() {
+        Some(BROWSER_ENCODINGS) => part("accepts what browsers accept", true),
         Some(codings) => part(format!("accepts {codings}"), true),
+        // It sends its own, whatever the cell says.
+        None if cell.reader.in_browser() => part("accepts what browsers accept", true),
         None => part("accepts no coding", false),
     }
 }
