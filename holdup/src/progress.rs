@@ -1,6 +1,7 @@
 //! Progress on standard error: a bar on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -9,6 +10,7 @@ pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     length: usize,
     done: usize,
+    started: Instant,
 }
 
 impl Progress {
@@ -25,7 +27,7 @@ impl Progress {
             }
             bar
         });
-        Progress { bar, length, done: 0 }
+        Progress { bar, length, done: 0, started: Instant::now() }
     }
 
     /// The next step begins.
@@ -36,7 +38,10 @@ impl Progress {
                 bar.set_message(what.to_string());
                 bar.set_position(self.done as u64 - 1);
             }
-            None => eprintln!("{}/{} {what}", self.done, self.length),
+            None => {
+                let left = left(self.started.elapsed(), self.done - 1, self.length);
+                eprintln!("{}/{} {what}{left}", self.done, self.length);
+            }
         }
     }
 
@@ -45,5 +50,30 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// What is left of a long piece of work, from the steps that are done.
+fn left(elapsed: Duration, done: usize, length: usize) -> String {
+    // A few steps are needed for a guess, and under a minute nobody asks.
+    const FEW: usize = 3;
+    let steps = length.saturating_sub(done);
+    if done < FEW {
+        return String::new();
+    }
+    let left = elapsed.as_secs_f64() / done as f64 * steps as f64;
+    if left < 60.0 { String::new() } else { format!(", about {:.0} min left", left / 60.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_work_says_what_is_left() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(left(minute, 2, 100), "");
+        assert_eq!(left(minute, 10, 100), ", about 9 min left");
+        assert_eq!(left(minute, 90, 100), "");
     }
 }

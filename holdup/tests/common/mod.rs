@@ -65,7 +65,7 @@ pub(crate) fn skipped(document: &Document) -> bool {
 /// Whether the machine was too noisy for a row of the document: says so, and the caller returns.
 pub(crate) fn void(document: &Document) -> bool {
     for cell in &document.cells {
-        if matches!(cell.summary.verdict.name, Verdict::Void) {
+        if matches!(cell.summary.verdict.name, Verdict::Void | Verdict::PageBusy) {
             println!("SKIPPED(void: {}: {})", cell.id, cell.summary.verdict.because);
             return true;
         }
