@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use emitter::Emitter;
-use measure::cell::DIRECT;
-use measure::page::{Lane, Lanes};
+use measure::cell::{DIRECT, ETHERNET_MSS};
+use measure::page::{Lane, Lanes, Way};
 use measure::plan::Plan;
 use measure::results::Endpoint;
 use proxies::{Probe, Proxies, Running, Source, StartOptions};
@@ -22,7 +22,8 @@ pub(crate) struct Rig {
     /// What is known of each endpoint, `direct` first, failed ones included.
     pub(crate) endpoints: Vec<Endpoint>,
     addresses: BTreeMap<String, SocketAddr>,
-    taps: BTreeMap<String, Tap>,
+    /// Each with its endpoint and the segment size on its way there.
+    taps: Vec<(String, Option<u32>, Tap)>,
     probes: BTreeMap<String, Probe>,
     // Held so that they run; dropped with the rig.
     _running: Vec<Running>,
@@ -57,7 +58,7 @@ impl Rig {
         let mut rig = Rig {
             endpoints: vec![Endpoint::direct()],
             addresses: [(DIRECT.to_string(), emitter)].into(),
-            taps: BTreeMap::new(),
+            taps: Vec::new(),
             probes: BTreeMap::new(),
             _running: Vec::new(),
         };
@@ -102,16 +103,21 @@ impl Rig {
             label: "a relay of our own".into(),
             ..Endpoint::direct()
         });
-        self.taps.insert(name.clone(), tap);
+        self.taps.push((name.clone(), mss, tap));
         Ok(name)
     }
 
-    /// Puts a tap before every way to the emitter that runs, listening at `listen`'s address on
-    /// ports of their own.
+    /// Puts taps before every way to the emitter that runs, listening at `listen`'s address on
+    /// ports of their own: one for the segment size asked for, and one each for Ethernet's and
+    /// loopback's, so that a page can choose.
     pub(crate) fn tap(&mut self, listen: IpAddr, mss: Option<u32>) -> std::io::Result<()> {
+        let mut sizes = vec![mss];
+        sizes.extend([Some(ETHERNET_MSS), None].into_iter().filter(|size| *size != mss));
         for (name, upstream) in &self.addresses {
-            let tap = Tap::start((listen, 0).into(), *upstream, Behaviour::Honest, mss)?;
-            self.taps.insert(name.clone(), tap);
+            for size in &sizes {
+                let tap = Tap::start((listen, 0).into(), *upstream, Behaviour::Honest, *size)?;
+                self.taps.push((name.clone(), *size, tap));
+            }
         }
         Ok(())
     }
@@ -120,10 +126,15 @@ impl Rig {
     pub(crate) fn lanes(&self, emitter: &Emitter, host: &str, mss: Option<u32>) -> Lanes {
         let lane = |endpoint: &Endpoint| Lane {
             endpoint: endpoint.clone(),
-            origin: self
+            ways: self
                 .taps
-                .get(&endpoint.name)
-                .map(|tap| format!("http://{host}:{}", tap.address().port())),
+                .iter()
+                .filter(|(name, ..)| *name == endpoint.name)
+                .map(|(_, mss, tap)| Way {
+                    mss: *mss,
+                    origin: format!("http://{host}:{}", tap.address().port()),
+                })
+                .collect(),
         };
         Lanes {
             instance: emitter.instance().to_string(),
@@ -136,9 +147,14 @@ impl Rig {
         }
     }
 
+    /// Where each endpoint is reached without a tap, for the native reader.
+    pub(crate) fn addresses(&self) -> BTreeMap<String, SocketAddr> {
+        self.addresses.clone()
+    }
+
     /// What the taps note.
     pub(crate) fn records(&self) -> Vec<Records> {
-        self.taps.values().map(|tap| tap.records().clone()).collect()
+        self.taps.iter().map(|(_, _, tap)| tap.records().clone()).collect()
     }
 
     /// A look at an endpoint's own processes; `None` for one without.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measure::plan::Plan;
 use measure::results::RunRecord;
-use measure::{Arrivals, Cell, End, Ledger, Reader, RunId, Stamp};
+use measure::{Arrivals, Cell, End, Ledger, Reader, RunId, Script, Stamp};
 use recv_client::Ask;
 
 use emitter::{Emitter, Lookup};
@@ -107,8 +107,13 @@ pub(crate) fn read(ask: &Ask, run: RunId) -> Arrivals {
 
 /// Path and query that play a cell's script under a run id.
 pub(crate) fn stream_path(cell: &Cell, run: RunId) -> String {
+    path_of(&cell.script, run)
+}
+
+/// The same for a script by itself.
+pub(crate) fn path_of(script: &Script, run: RunId) -> String {
     let mut query = vec![("run", run.to_string())];
-    query.extend(cell.script.to_query().unwrap_or_default());
+    query.extend(script.to_query().unwrap_or_default());
     format!("/stream?{}", serde_urlencoded::to_string(query).unwrap_or_default())
 }
 

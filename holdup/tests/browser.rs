@@ -205,7 +205,7 @@ fn the_demo_serves_its_page_and_lanes_and_leaves_nothing() {
     let lanes: measure::page::Lanes = serde_json::from_str(json).unwrap();
     let names: Vec<&str> = lanes.lanes.iter().map(|lane| lane.endpoint.name.as_str()).collect();
     assert_eq!(names, ["direct", "haproxy", "caddy"]);
-    assert!(lanes.lanes[0].origin.is_some());
+    assert_eq!(lanes.lanes[0].ways.len(), 2, "one for each segment size");
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     assert!(child.wait().unwrap().success());
     let left = wait_gone(&everybody, Duration::from_secs(10));

@@ -82,6 +82,13 @@ pub struct Delivery {
     /// When a tap's own write of these bytes returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forwarded: Option<Stamp>,
+    /// When the page's own thread handled what a worker had read (`m`); `fetch-worker` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paged: Option<Stamp>,
+    /// When a task ran that was posted from the animation frame which put this delivery's text
+    /// into the document (`p`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub painted: Option<Stamp>,
     /// Bytes that came, framing included: as the socket gave them, or the chunk's length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
@@ -101,6 +108,8 @@ impl Delivery {
             entered: None,
             kernel: None,
             forwarded: None,
+            paged: None,
+            painted: None,
             bytes: None,
             body_bytes: None,
             frames: Vec::new(),
@@ -149,6 +158,17 @@ pub struct PageState {
     /// How often EventSource went back to connecting.
     #[serde(default)]
     pub reconnects: u32,
+    /// The same heartbeat in the worker that read; absent where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_longest_task_us: Option<i64>,
+    /// Streams of this page to the same origin that had not ended when this one was called, this
+    /// one included; 0 where nobody counted.
+    #[serde(default)]
+    pub streams: u32,
+    /// The protocol that the browser says it spoke (Resource Timing); absent where it does not
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
 }
 
 /// Everything a reader yields for one run.
@@ -190,6 +210,10 @@ pub struct Arrivals {
     /// How this reader's clock was converted; absent where the clock is the shared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockSync>,
+    /// How the page's clock was converted, where the reader had another one: a worker's is its
+    /// own, and `paged` and `painted` are the page's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_clock: Option<ClockSync>,
     /// The page's own state; absent outside a browser.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<PageState>,
@@ -222,6 +246,7 @@ impl Arrivals {
             foreign_frames: 0,
             tail_bytes: 0,
             clock: None,
+            page_clock: None,
             page: None,
             segment_bytes: None,
             segments_in: None,
@@ -244,5 +269,11 @@ impl Arrivals {
     /// How far a time of this reader may be off from the shared clock.
     pub fn clock_uncertainty(&self) -> Span {
         self.clock.map_or(Span::ZERO, |clock| clock.uncertainty())
+    }
+
+    /// How far a difference between the reader's clock and the page's may be off; zero where
+    /// both are one.
+    pub fn page_uncertainty(&self) -> Span {
+        self.page_clock.map_or(Span::ZERO, |page| self.clock_uncertainty() + page.uncertainty())
     }
 }

@@ -117,6 +117,14 @@ pub struct Cell {
     pub link: Link,
     /// How many lanes run at the same time; figures of different concurrency are never pooled.
     pub concurrency: u32,
+    /// Which of several streams at once through the one endpoint, from 1; absent for a cell that
+    /// has its endpoint to itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u32>,
+    /// How long the page is made to work after each delivery, on purpose; absent for a page that
+    /// is left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_work_us: Option<Span>,
     /// What is played.
     pub script: Script,
 }
@@ -149,11 +157,32 @@ impl Cell {
         if self.concurrency > 1 {
             key.push_str(&format!("/x{}", self.concurrency));
         }
+        if let Some(work) = self.page_work_us {
+            key.push_str(&format!("/busy{}ms", work.millis_text()));
+        }
         key
+    }
+
+    /// What the cells of one lane share: everything but who reads, how it asks, and what else
+    /// runs at the same time.
+    pub fn lane_key(&self) -> String {
+        let mss = self.link.mss.map_or("loopback".into(), |mss| format!("mss{mss}"));
+        let key = format!("{}/{}/{mss}", self.endpoint, self.script.slug());
+        self.stream.map_or_else(|| key.clone(), |stream| format!("{key}/stream{stream}"))
+    }
+
+    /// Whether this native cell confirms the path of a browser's: the same way, the same script.
+    pub fn confirms(&self, other: &Cell) -> bool {
+        self.reader == Reader::Recv
+            && other.reader.in_browser()
+            && self.endpoint == other.endpoint
+            && self.link.mss == other.link.mss
+            && self.script == other.script
     }
 
     /// The identity that runs name: readable, and different for every cell of a plan.
     pub fn id(&self) -> String {
-        format!("{}/{}", self.endpoint, self.control_key())
+        let id = format!("{}/{}", self.endpoint, self.control_key());
+        self.stream.map_or_else(|| id.clone(), |stream| format!("{id}/stream{stream}"))
     }
 }

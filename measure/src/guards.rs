@@ -36,6 +36,9 @@ pub struct Guards {
     pub direct_hold_us: Span,
     /// Longest task of a page whose own figures count, microseconds; the wire's count anyhow.
     pub page_longest_task_us: Span,
+    /// Greatest uncertainty of a browser's clock, its step included, with which browser and page
+    /// figures count, microseconds; the wire's count anyhow.
+    pub page_clock_us: Span,
 }
 
 impl Default for Guards {
@@ -59,6 +62,9 @@ impl Default for Guards {
             direct_hold_us: Span::millis(20),
             // What browsers themselves call a long task.
             page_longest_task_us: Span::millis(50),
+            // A quarter of the 20 ms from which a hold is one: beyond it the clock alone could
+            // make a live page look held, or hide a hold.
+            page_clock_us: Span::millis(5),
         }
     }
 }

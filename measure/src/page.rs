@@ -6,21 +6,42 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Reader};
-use crate::cell::DIRECT;
+use crate::cell::Cell;
 use crate::plan::{MAX_ROUNDS, PRESETS, Plan, ReaderProfile, UnknownPreset};
 use crate::results::{Browser, Endpoint};
 use crate::script::{Script, ScriptError};
+use crate::units::Span;
 
-/// Most lanes that run at once.
-pub const MAX_LANES: usize = 32;
+/// Smallest segment payload that Linux lets a client ask for (`TCP_MIN_MSS`), bytes.
+const MIN_MSS: u64 = 88;
+/// Largest: `TCP_MAXSEG` ends at 32,767, of which timestamps take 12.
+const MAX_MSS: u64 = 32_755;
+/// Longest that a page may be made to work after a delivery: it cannot be stopped meanwhile.
+pub const MAX_BUSY_MS: u64 = 2_000;
 
 /// One lane: a way to the emitter as the page reaches it, through its tap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lane {
     /// What it is, with the configuration it runs.
     pub endpoint: Endpoint,
-    /// The tap's origin, such as `http://127.0.0.1:4711`; absent when the endpoint failed.
-    pub origin: Option<String>,
+    /// How the page reaches it, one way for each segment size; none when the endpoint failed.
+    pub ways: Vec<Way>,
+}
+
+impl Lane {
+    /// The origin of the way with that segment size.
+    pub fn origin(&self, mss: Option<u32>) -> Option<&str> {
+        self.ways.iter().find(|way| way.mss == mss).map(|way| way.origin.as_str())
+    }
+}
+
+/// A tap before a lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Way {
+    /// Segment payload on the tap's connection to the proxy; absent for loopback's own.
+    pub mss: Option<u32>,
+    /// The tap's origin, such as `http://127.0.0.1:4711`.
+    pub origin: String,
 }
 
 /// What stands behind the page.
@@ -36,7 +57,7 @@ pub struct Lanes {
     pub cpus: u32,
     /// One-minute load average; absent where it cannot be read.
     pub load: Option<f64>,
-    /// Segment payload on the taps' connections to the proxies; absent for loopback's own.
+    /// Segment payload that plans use unless the settings name another; absent for loopback's own.
     pub mss: Option<u32>,
     /// The lanes, `direct` first.
     pub lanes: Vec<Lane>,
@@ -87,6 +108,12 @@ pub struct Settings {
     pub session: Option<String>,
     /// The engine's name as the driver knows it.
     pub engine: Option<String>,
+    /// Segment size instead of the lanes' own; the inner value is absent for loopback's.
+    pub mss: Option<Option<u32>>,
+    /// How long the page works after each delivery, on purpose, instead of the preset's own.
+    pub busy: Option<Span>,
+    /// All lanes at the same time instead of one after the other.
+    pub at_once: bool,
 }
 
 /// Settings in the address that cannot be followed.
@@ -99,7 +126,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Script(#[from] ScriptError),
     /// Not a reader.
-    #[error("no reader is called {0:?}: known are eventsource, fetch")]
+    #[error("no reader is called {0:?}: known are eventsource, fetch, fetch-worker, recv")]
     Reader(String),
     /// Not an endpoint.
     #[error("no lane is called {0:?}: there are {1}")]
@@ -116,6 +143,9 @@ pub enum SettingsError {
         /// Largest allowed.
         max: u64,
     },
+    /// Not a segment size that there is a way for.
+    #[error("there is no way with segments of {0}: there are {1}")]
+    Segment(String, String),
     /// A parameter nobody knows.
     #[error("no setting is called {0:?}")]
     Unknown(String),
@@ -127,12 +157,15 @@ impl Default for Settings {
             preset: PRESETS[0].into(),
             script: None,
             endpoints: Vec::new(),
-            readers: vec![Reader::Fetch],
+            readers: vec![Reader::FetchWorker, Reader::Recv],
             runs: 1,
             seed: 1,
             go: false,
             session: None,
             engine: None,
+            mss: None,
+            busy: None,
+            at_once: false,
         }
     }
 }
@@ -169,14 +202,12 @@ impl Settings {
                         .iter()
                         .map(|name| {
                             Reader::from_name(name)
-                                .filter(|reader| {
-                                    matches!(reader, Reader::Eventsource | Reader::Fetch)
-                                })
                                 .ok_or_else(|| SettingsError::Reader(short(name)))
                         })
                         .collect::<Result<_, _>>()?;
-                    if settings.readers.is_empty() {
-                        return Err(SettingsError::Reader(String::new()));
+                    if !settings.readers.iter().any(|reader| reader.in_browser()) {
+                        // A page that reads nothing itself has nothing to confirm.
+                        return Err(SettingsError::Reader(short(value)));
                     }
                 }
                 "runs" => settings.runs = number("runs", value, 1, MAX_ROUNDS.into())? as u32,
@@ -184,6 +215,15 @@ impl Settings {
                 "go" => settings.go = value != "0",
                 "session" => settings.session = Some(short(value)),
                 "engine" => settings.engine = Some(short(value)),
+                "mss" if value == "loopback" => settings.mss = Some(None),
+                "mss" => {
+                    settings.mss = Some(Some(number("mss", value, MIN_MSS, MAX_MSS)? as u32));
+                }
+                "busy_ms" => {
+                    let ms = number("busy_ms", value, 0, MAX_BUSY_MS)?;
+                    settings.busy = Some(Span::millis(ms as i64));
+                }
+                "at_once" => settings.at_once = value != "0",
                 _ if crate::script::PARAMETERS.contains(&key) => script.push((key, value)),
                 _ => return Err(SettingsError::Unknown(short(key))),
             }
@@ -212,6 +252,15 @@ impl Settings {
         for (key, value) in [("session", &self.session), ("engine", &self.engine)] {
             query.extend(value.iter().map(|value| (key, value.clone())));
         }
+        if let Some(mss) = self.mss {
+            query.push(("mss", mss.map_or("loopback".into(), |bytes| bytes.to_string())));
+        }
+        if let Some(busy) = self.busy {
+            query.push(("busy_ms", (busy.as_micros() / 1_000).to_string()));
+        }
+        if self.at_once {
+            query.push(("at_once", "1".into()));
+        }
         if self.go {
             query.push(("go", "1".into()));
         }
@@ -228,29 +277,63 @@ impl Settings {
         if let Some(unknown) = self.endpoints.iter().find(|name| !all.contains(&name.as_str())) {
             return Err(SettingsError::Endpoint(unknown.clone(), all.join(", ")));
         }
-        let wanted = |name: &str| {
-            name == DIRECT || self.endpoints.is_empty() || self.endpoints.iter().any(|n| n == name)
-        };
-        let endpoints: Vec<String> = lanes
-            .lanes
-            .iter()
-            .filter(|lane| lane.origin.is_some() && wanted(&lane.endpoint.name))
-            .map(|lane| lane.endpoint.name.clone())
-            .collect();
+        let mss = self.mss.unwrap_or(lanes.mss);
         let readers: Vec<ReaderProfile> = self
             .readers
             .iter()
-            .map(|reader| ReaderProfile::browser(*reader, self.engine.clone()))
+            .map(|reader| match reader {
+                Reader::Recv => ReaderProfile::confirming(),
+                reader => ReaderProfile::browser(*reader, self.engine.clone()),
+            })
             .collect();
         let mut plan =
-            Plan::preset(&self.preset, &endpoints, &readers, lanes.mss, self.runs, self.seed)?;
-        if let Some(script) = &self.script {
-            for cell in &mut plan.cells {
+            Plan::preset(&self.preset, &self.endpoints, &readers, mss, self.runs, self.seed)?;
+        plan.cells.retain(|cell| lanes.runs(&cell.endpoint));
+        if let Some(cell) = plan.cells.iter().find(|cell| !lanes.has_way(cell)) {
+            let text = |mss: Option<u32>| {
+                mss.map_or("loopback's own size".into(), |bytes| format!("{bytes} bytes"))
+            };
+            let of_lane = lanes.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint);
+            let ways = of_lane.map_or(&[][..], |lane| &lane.ways);
+            let there: Vec<String> = ways.iter().map(|way| text(way.mss)).collect();
+            return Err(SettingsError::Segment(text(cell.link.mss), there.join(", ")));
+        }
+        for cell in &mut plan.cells {
+            if let Some(script) = &self.script {
                 cell.script = script.clone();
                 cell.link.nagle = script.nagle;
             }
+            if cell.reader.in_browser() {
+                let busy = self.busy.or(cell.page_work_us);
+                cell.page_work_us = busy.filter(|busy| *busy > Span::ZERO);
+            }
+        }
+        if self.script.is_some() {
+            // Cells that differed in their scripts alone are one now.
+            let mut seen: Vec<String> = Vec::new();
+            plan.cells.retain(|cell| {
+                let (id, first) = (cell.id(), !seen.contains(&cell.id()));
+                seen.push(id);
+                first
+            });
+        }
+        if self.at_once {
+            plan.all_at_once();
         }
         Ok(plan)
+    }
+}
+
+impl Lanes {
+    /// Whether an endpoint is there and started.
+    fn runs(&self, endpoint: &str) -> bool {
+        self.lanes.iter().any(|lane| lane.endpoint.name == endpoint && !lane.ways.is_empty())
+    }
+
+    /// Whether a cell's endpoint can be reached over its link.
+    fn has_way(&self, cell: &Cell) -> bool {
+        let lane = self.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint);
+        lane.is_some_and(|lane| lane.origin(cell.link.mss).is_some())
     }
 }
 
@@ -267,7 +350,10 @@ mod tests {
     fn lanes() -> Lanes {
         let lane = |name: &str, origin: Option<&str>| Lane {
             endpoint: Endpoint { name: name.into(), ..Endpoint::direct() },
-            origin: origin.map(String::from),
+            ways: origin
+                .map(|origin| Way { mss: Some(1448), origin: origin.into() })
+                .into_iter()
+                .collect(),
         };
         Lanes {
             instance: "i".into(),
@@ -315,10 +401,13 @@ mod tests {
     fn what_cannot_be_followed_is_named() {
         for (query, message) in [
             (("runs", "0"), "runs is \"0\": it must be a number from 1 to 1000"),
-            (("readers", "xhr"), "no reader is called \"xhr\": known are eventsource, fetch"),
+            (
+                ("readers", "xhr"),
+                "no reader is called \"xhr\": known are eventsource, fetch, fetch-worker, recv",
+            ),
             (
                 ("preset", "x"),
-                "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, published",
+                "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, busy-page, connection-limit, published",
             ),
             (("colour", "red"), "no setting is called \"colour\""),
             (("frames", "0"), "frames is 0: it must be from 1 to 99999"),

@@ -12,6 +12,7 @@ use crate::cell::{Cell, DIRECT};
 use crate::guards::{Exclusion, Guards};
 use crate::ledger::Ledger;
 use crate::measurement::Measurement;
+use crate::stations::{self, Stations};
 use crate::summary::{self, JudgedRun, Summary};
 use crate::units::Span;
 use crate::verdict::{Finding, Thresholds, Verdict};
@@ -333,21 +334,23 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
         // The path is judged on the wire or not at all: a browser's own batching is not its.
         measurement.holds.clear();
     }
-    let longest = run.arrivals.page.as_ref().map(|page| Span(page.longest_task_us));
-    let busy = longest.filter(|longest| *longest > guards.page_longest_task_us);
-    if busy.is_some() {
+    let mut page = cell
+        .reader
+        .in_browser()
+        .then(|| stations::of(cell, run, guards, measurement.frames_per_read()));
+    if page.as_ref().is_some_and(|page| page.voids_reader) {
         measurement.forget_page_figures();
     }
     let exclusion = guards
         .check(cell, ledger, &run.arrivals)
         .or_else(|| guards.check(cell, ledger, run.wire.as_ref()?))
         .or_else(|| unclean.map(|why| Exclusion::Direct(why.clone())));
+    let mut take = |of: fn(&mut Stations) -> Vec<Span>| page.as_mut().map_or(Vec::new(), of);
     JudgedRun {
-        browser_holds: match (&run.wire, busy) {
-            (Some(wire), None) => browser_holds(wire, run),
-            _ => Vec::new(),
-        },
-        page_busy: busy,
+        browser_holds: take(|page| std::mem::take(&mut page.browser_holds)),
+        page_holds: take(|page| std::mem::take(&mut page.page_holds)),
+        paint_costs: take(|page| std::mem::take(&mut page.paint_costs)),
+        browser: page.map(|page| page.side),
         tap_costs: run.wire.as_ref().map_or(Vec::new(), |wire| {
             wire.deliveries.iter().filter_map(|d| Some(d.forwarded? - d.kernel?)).collect()
         }),
@@ -364,23 +367,6 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
         wire,
         exclusion,
     }
-}
-
-/// `b − f` for each frame that both saw.
-fn browser_holds(wire: &Arrivals, run: &RunRecord) -> Vec<Span> {
-    let forwarded: Vec<(u32, crate::Stamp)> = wire
-        .frames()
-        .filter_map(|(delivery, frame)| Some((frame.seq?, delivery.forwarded?)))
-        .collect();
-    // Frames come in order; should they not, the one is looked for from the start.
-    let of = |seq: u32| match forwarded.binary_search_by_key(&seq, |(own, _)| *own) {
-        Ok(place) => forwarded.get(place),
-        Err(_) => forwarded.iter().find(|(own, _)| *own == seq),
-    };
-    run.arrivals
-        .frames()
-        .filter_map(|(delivery, frame)| Some(delivery.at - of(frame.seq?)?.1))
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The results document from raw runs: guards, voids, absent figures, schema.
 
 use super::*;
+use crate::arrivals::{PageState, Reader};
+use crate::clock::ClockSync;
 use crate::fixtures::{corked, held, ledger, live};
 use crate::plan::{Plan, ReaderProfile};
 use crate::script::Script;
@@ -181,9 +183,78 @@ fn stamps_of_browser_and_tap_are_joined_by_sequence() {
         delivery.at = Stamp(delivery.at.0 + 530);
         delivery.kernel = None;
     }
-    let mut run = record(&plan.cells[0], 0, page, truth);
+    let cell = Cell { reader: Reader::Fetch, ..plan.cells[0].clone() };
+    let mut run = record(&cell, 0, page, truth);
     run.wire = Some(wire);
-    let judged = judge(&plan.cells[0], &run, None, &Guards::default());
+    let judged = judge(&cell, &run, None, &Guards::default());
     assert_eq!(judged.browser_holds, vec![Span(500); 41]);
     assert_eq!(judged.tap_costs, vec![Span(30); 41]);
+}
+
+/// A worker's run: read 500 µs after the wire, taken up by the page 200 µs later, painted 4 ms
+/// after that.
+fn in_worker(cell: &Cell, change: impl Fn(&mut RunRecord)) -> JudgedRun {
+    let truth = ledger(&Script::headline());
+    let mut wire = live(&truth);
+    for delivery in &mut wire.deliveries {
+        delivery.forwarded = Some(delivery.at + Span(30));
+    }
+    let mut page = live(&truth);
+    for delivery in &mut page.deliveries {
+        delivery.at = Stamp(delivery.at.0 + 530);
+        delivery.paged = Some(delivery.at + Span(200));
+        delivery.painted = Some(delivery.at + Span(4_200));
+        delivery.kernel = None;
+    }
+    let sync = ClockSync { offset_us: 0, uncertainty_us: 300, round_trips: 12 };
+    (page.clock, page.page_clock) = (Some(sync), Some(sync));
+    page.page = Some(PageState::default());
+    let mut run = record(cell, 0, page, truth);
+    run.wire = Some(wire);
+    change(&mut run);
+    judge(cell, &run, None, &Guards::default())
+}
+
+#[test]
+fn a_worker_splits_browser_page_and_paint() {
+    let cell = Cell { reader: Reader::FetchWorker, ..plan().cells[0].clone() };
+    let judged = in_worker(&cell, |_| ());
+    assert_eq!(judged.browser_holds, vec![Span(500); 41]);
+    assert_eq!(judged.page_holds, vec![Span(200); 41]);
+    assert_eq!(judged.paint_costs, vec![Span(4_000); 41]);
+    let side = judged.browser.unwrap();
+    assert_eq!(side.page_uncertainty, Some(Span(600)), "both clocks' together");
+}
+
+#[test]
+fn a_busy_page_voids_what_its_thread_stamped_and_nothing_else() {
+    let busy = |run: &mut RunRecord| run.arrivals.page.as_mut().unwrap().longest_task_us = 250_000;
+    let cell = Cell { reader: Reader::FetchWorker, ..plan().cells[0].clone() };
+    let judged = in_worker(&cell, busy);
+    assert_eq!(judged.browser_holds.len(), 41, "the worker's own stamps stand");
+    assert_eq!((judged.page_holds.len(), judged.paint_costs.len()), (0, 0));
+    assert!(judged.measurement.ttft.is_some());
+
+    let cell = Cell { reader: Reader::Fetch, ..cell };
+    let judged = in_worker(&cell, busy);
+    assert_eq!((judged.browser_holds.len(), judged.paint_costs.len()), (0, 0));
+    assert_eq!(judged.measurement.ttft, None, "absent, never a busy page's figure");
+    assert!(judged.exclusion.is_none(), "the wire's figures stand");
+    let finding = judged.finding(&Thresholds::standard());
+    assert_eq!(finding.name, Verdict::PageBusy);
+    assert_eq!(
+        finding.because,
+        "live on the wire, but the page was busy for 250 ms at a time; it took 1.00 frames at a time"
+    );
+}
+
+#[test]
+fn a_clock_too_coarse_claims_nothing_of_browser_and_page() {
+    let cell = Cell { reader: Reader::FetchWorker, ..plan().cells[0].clone() };
+    let judged = in_worker(&cell, |run| {
+        run.arrivals.clock.as_mut().unwrap().uncertainty_us = 6_000;
+    });
+    assert!(judged.browser_holds.is_empty() && judged.page_holds.is_empty());
+    assert_eq!(judged.measurement.ttft, None);
+    assert_eq!(judged.finding(&Thresholds::standard()).name, Verdict::Live, "the wire stands");
 }

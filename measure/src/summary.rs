@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::{PageState, Reader};
 use crate::guards::Exclusion;
 use crate::measurement::{Measurement, Outcome};
 use crate::stats::{RatioSpread, Spread};
 use crate::units::Span;
-use crate::verdict::{self, Finding, Thresholds, Verdict};
+use crate::verdict::{self, Finding, PageEvidence, Thresholds, Verdict};
 
 /// How the accepted runs of a cell came out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,9 +90,16 @@ pub struct Summary {
     pub path_uncertainty_us: Option<Span>,
     /// Tap's write to the reader's handler.
     pub browser_hold_us: Option<Spread>,
-    /// Worker's handler to the page's.
+    /// Frames per delivery as a page saw them that was busy: the evidence for `page-busy`, never
+    /// a figure of the path or of the browser.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_frames_per_delivery: Option<RatioSpread>,
+    /// Call to the request's arrival at the tap (browser readers).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_us: Option<Spread>,
+    /// Worker's handler to the page's (`m − b`).
     pub page_us: Option<Spread>,
-    /// Handler to paint.
+    /// Handler to paint (`p − m`, or `p − b` where the page's own thread reads).
     pub paint_us: Option<Spread>,
     /// Tap's kernel stamp to its own write: shown so that it is never billed to the proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,9 +110,12 @@ pub struct Summary {
     /// Largest temporary file that the proxy held open in any run, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temp_file_bytes: Option<u64>,
-    /// How far the browser's clock may be off.
+    /// How far the reader's clock may be off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_uncertainty_us: Option<Span>,
+    /// How far a difference between a worker's clock and its page's may be off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_uncertainty_us: Option<Span>,
     /// What was found.
     pub verdict: Finding,
 }
@@ -163,6 +174,25 @@ impl From<Excluded> for BTreeMap<String, u32> {
     }
 }
 
+/// What a browser's run has beside its stream.
+#[derive(Clone, Debug)]
+pub struct BrowserSide {
+    /// Who read.
+    pub reader: Reader,
+    /// Whether a stream needs a connection of its own.
+    pub one_stream_a_connection: bool,
+    /// What the page noted of itself.
+    pub page: PageState,
+    /// The longest task with which the page's own figures count.
+    pub longest_task: Span,
+    /// Call to the request's arrival at the tap.
+    pub left: Option<Span>,
+    /// Frames per delivery of a page that was busy, where the page's own thread reads.
+    pub busy_frames_per_delivery: Option<f64>,
+    /// How far a difference between worker and page may be off; absent where one clock serves.
+    pub page_uncertainty: Option<Span>,
+}
+
 /// One run of a cell, judged.
 #[derive(Clone, Debug)]
 pub struct JudgedRun {
@@ -188,8 +218,12 @@ pub struct JudgedRun {
     pub bytes_in: Option<u64>,
     /// Processor time of the proxy's processes.
     pub cpu_us: Option<Span>,
-    /// The page's longest task, when it was too long for the page's own figures to count.
-    pub page_busy: Option<Span>,
+    /// Page less worker for each frame (`m − b`).
+    pub page_holds: Vec<Span>,
+    /// Paint less the handler that used the token, for each delivery painted.
+    pub paint_costs: Vec<Span>,
+    /// The browser's side, for the verdict; absent outside a browser.
+    pub browser: Option<BrowserSide>,
     /// Why it does not count.
     pub exclusion: Option<Exclusion>,
 }
@@ -293,12 +327,19 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         )
         .map(|spread| spread.median),
         browser_hold_us: Spread::of(complete().flat_map(|run| run.browser_holds.iter().copied())),
-        page_us: None,
-        paint_us: None,
+        busy_frames_per_delivery: RatioSpread::of(
+            complete().filter_map(|run| run.browser.as_ref()?.busy_frames_per_delivery),
+        ),
+        left_us: Spread::of(complete().filter_map(|run| run.browser.as_ref()?.left)),
+        page_us: Spread::of(complete().flat_map(|run| run.page_holds.iter().copied())),
+        paint_us: Spread::of(complete().flat_map(|run| run.paint_costs.iter().copied())),
         tap_cost_us: Spread::of(complete().flat_map(|run| run.tap_costs.iter().copied())),
         tap_own_us: Spread::of(complete().flat_map(|run| run.tap_own.iter().copied())),
         temp_file_bytes: complete().filter_map(|run| run.temp_file_bytes).max(),
         clock_uncertainty_us: complete().filter_map(|run| run.clock_uncertainty).max(),
+        page_uncertainty_us: complete()
+            .filter_map(|run| run.browser.as_ref()?.page_uncertainty)
+            .max(),
         verdict,
     }
 }
@@ -311,16 +352,25 @@ fn middle(figures: impl Iterator<Item = u64>) -> Option<u64> {
 }
 
 impl JudgedRun {
-    /// What the run shows: the path first, then the page.
+    /// What the run shows: the path first, then browser and page.
     pub(crate) fn finding(&self, thresholds: &Thresholds) -> Finding {
-        let found = verdict::of_run(self.path_evidence(), thresholds);
-        match self.page_busy {
-            Some(longest) if found.name == Verdict::Live => Finding::new(
-                Verdict::PageBusy,
-                format!("live on the wire, but the page was busy for {longest} at a time"),
-            ),
-            _ => found,
-        }
+        let path = verdict::of_run(self.path_evidence(), thresholds);
+        let Some(side) = &self.browser else { return path };
+        let evidence = PageEvidence {
+            reader: side.reader,
+            one_stream_a_connection: side.one_stream_a_connection,
+            page: &side.page,
+            longest_task: side.longest_task,
+            frames_per_delivery: side
+                .busy_frames_per_delivery
+                .or_else(|| self.measurement.frames_per_read()),
+            left: side.left,
+            browser_holds: &self.browser_holds,
+            page_holds: &self.page_holds,
+            uncertainty: self.clock_uncertainty.unwrap_or_default(),
+            page_uncertainty: side.page_uncertainty.unwrap_or_default(),
+        };
+        verdict::of_page(path, &evidence, thresholds)
     }
 
     /// The evidence that names who held it. A browser's failed or truncated run is judged by

@@ -2,6 +2,7 @@
 //!
 //! Every threshold stands in [`Thresholds`], with its reason.
 
+mod browser;
 mod pooled;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use crate::measurement::{Burst, Measurement, Outcome};
 use crate::stats::{self, median, nearest_rank};
 use crate::units::{Span, decimal};
 
+pub use browser::{PageEvidence, of_page};
 pub use pooled::of_cell;
 
 /// The name of what was found.
@@ -28,8 +30,12 @@ pub enum Verdict {
     OneBehind,
     /// The origin wrote frames together, and the path passed them on as they were.
     BatchedAtOrigin,
-    /// Live on the wire, but the page had long tasks.
+    /// Live on the wire, but the browser gave the reader several frames at a time.
+    BatchedInBrowser,
+    /// Live on the wire, but the page was busy.
     PageBusy,
+    /// The request left late, because the browser's connections to the origin were taken.
+    ConnectionLimit,
     /// The stream ended before its terminal event.
     Truncated,
     /// It ended well without a token.
@@ -52,7 +58,9 @@ impl Verdict {
             Verdict::BufferBursts => "buffer-bursts",
             Verdict::OneBehind => "one-behind",
             Verdict::BatchedAtOrigin => "batched-at-origin",
+            Verdict::BatchedInBrowser => "batched-in-browser",
             Verdict::PageBusy => "page-busy",
+            Verdict::ConnectionLimit => "connection-limit",
             Verdict::Truncated => "truncated",
             Verdict::NoToken => "no-token",
             Verdict::Failed => "failed",
@@ -109,6 +117,12 @@ pub struct Thresholds {
     pub pattern_share: f64,
     /// Share of a cell's runs that must agree.
     pub agreement: f64,
+    /// Frames per delivery from which a reader on the page's thread was given several at a time.
+    pub batched_frames_per_delivery: f64,
+    /// How long after the call a request may reach the wire before something kept it.
+    pub left_late: Span,
+    /// Streams that a browser runs at once to one origin over HTTP/1.1.
+    pub connections: u32,
 }
 
 impl Thresholds {
@@ -145,6 +159,14 @@ impl Thresholds {
             behind_share: 0.1,
             pattern_share: 0.6,
             agreement: 0.66,
+            // Half as many deliveries as frames, as for the origin: a merge now and then is the
+            // scheduler's. In a worker the stricter figure of the wire holds.
+            batched_frames_per_delivery: 2.0,
+            // Connecting on a busy machine takes some ten milliseconds; a request that waits for
+            // another stream's end waits for most of a stream. What lies between nobody notices.
+            left_late: Span::millis(100),
+            // Chromium, Firefox and WebKit alike.
+            connections: 6,
         }
     }
 }

@@ -82,7 +82,8 @@ async fn warm_up(model: Model) {
         return;
     };
     let direct = plan.cells.iter().find(|cell| cell.is_direct());
-    let (Some(cell), Some(origin)) = (direct, model.origin_of(DIRECT)) else { return };
+    let Some(cell) = direct else { return };
+    let Some(origin) = model.origin_of(cell) else { return };
     let cell = Cell { script, ..cell.clone() };
     // Whatever came of it, it is no run.
     let _ = run::play(model, &lane, &origin, &cell, Slot { round: 0, position: 0 }, clock).await;
@@ -286,8 +287,7 @@ async fn one(
         state.clock = Some(clock);
         state.reader = cell.reader;
     });
-    let (Some(lane), Some(origin)) = (model.lane(&cell.endpoint), model.origin_of(&cell.endpoint))
-    else {
+    let (Some(lane), Some(origin)) = (model.lane(&cell.endpoint), model.origin_of(cell)) else {
         return Err(Halt::Refused(format!("{} is not running", cell.endpoint)));
     };
     let record = run::play(model, &lane, &origin, cell, slot, clock).await?;
@@ -305,7 +305,7 @@ async fn together(model: Model, cells: &[Cell], reader: Reader, round: u32) -> R
     let lanes: Vec<(Cell, LaneModel, String)> = cells_of
         .into_iter()
         .filter_map(|cell| {
-            let (lane, origin) = (model.lane(&cell.endpoint)?, model.origin_of(&cell.endpoint)?);
+            let (lane, origin) = (model.lane(&cell.endpoint)?, model.origin_of(&cell)?);
             Some((cell, lane, origin))
         })
         .collect();

@@ -61,6 +61,7 @@ impl PageWatch {
             hidden: self.hidden.get() || browser::is_hidden(),
             longest_task_us: self.beat.longest_us.get(),
             reconnects,
+            ..PageState::default()
         }
     }
 }

@@ -6,7 +6,7 @@
 use measure::arrivals::{Arrivals, Delivery, End, FrameMark, PageState, Reader};
 use measure::clock::ClockSync;
 use measure::ledger::{Entry, Ledger};
-use measure::page::{Finished, Lane, Lanes, RunPost};
+use measure::page::{Finished, Lane, Lanes, RunPost, Way};
 use measure::results::{Browser, Endpoint};
 use measure::script::{Body, Framing, Header, Piece, Script, Write};
 use measure::{RunId, Span, Stamp};
@@ -33,6 +33,8 @@ fn full_arrivals() -> Arrivals {
             Delivery {
                 entered: Some(Stamp(-5)),
                 kernel: Some(Stamp(1_800_000_000_000_123)),
+                paged: Some(Stamp(9)),
+                painted: Some(Stamp(11)),
                 forwarded: Some(Stamp(8)),
                 bytes: Some(66),
                 body_bytes: Some(0),
@@ -49,7 +51,15 @@ fn full_arrivals() -> Arrivals {
         foreign_frames: 1,
         tail_bytes: 2,
         clock: Some(ClockSync { offset_us: -7, uncertainty_us: 250, round_trips: 12 }),
-        page: Some(PageState { hidden: true, longest_task_us: 51_000, reconnects: 1 }),
+        page_clock: Some(ClockSync { offset_us: 9, uncertainty_us: 350, round_trips: 12 }),
+        page: Some(PageState {
+            hidden: true,
+            longest_task_us: 51_000,
+            reconnects: 1,
+            worker_longest_task_us: Some(12_000),
+            streams: 7,
+            protocol: Some("http/1.1".into()),
+        }),
         segment_bytes: Some(1448),
         head_bytes: Some(190),
         segments_in: Some(9),
@@ -142,8 +152,14 @@ fn lanes_are_read_as_serde_writes_them() {
         load: Some(0.25),
         mss: Some(1448),
         lanes: vec![
-            Lane { endpoint: Endpoint::direct(), origin: Some("http://127.0.0.1:1".into()) },
-            Lane { endpoint: proxy, origin: None },
+            Lane {
+                endpoint: Endpoint::direct(),
+                ways: vec![
+                    Way { mss: Some(1448), origin: "http://127.0.0.1:1".into() },
+                    Way { mss: None, origin: "http://127.0.0.1:2".into() },
+                ],
+            },
+            Lane { endpoint: proxy, ways: Vec::new() },
         ],
     };
     assert_eq!(json::lanes(&parse(&lanes)), Ok(lanes.clone()));

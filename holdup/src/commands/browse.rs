@@ -54,7 +54,7 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let mut rig = Rig::start(&proxies, &names, emitter.address());
     rig.tap(emitter.address().ip(), options.rig.mss.0).map_err(Problem::nothing)?;
     let lanes = rig.lanes(&emitter, &emitter.address().ip().to_string(), options.rig.mss.0);
-    page.tell(lanes.clone(), rig.records());
+    page.tell(lanes.clone(), &rig, emitter.address());
     let mut store =
         options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
     let mut plan = settings.plan(&lanes).map_err(Problem::usage)?;
@@ -191,6 +191,7 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         go: true,
         session: Some(format!("{:016x}", fastrand::u64(..))),
         engine: Some(options.browser.name().into()),
+        ..Settings::default()
     };
     // The page reads them by the same rules, and would only say so on its own screen.
     let query = settings.to_query();

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use emitter::{Config, Emitter, StartError};
 use measure::plan;
+use measure::story::STORIES;
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
@@ -19,7 +20,16 @@ const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4700)
 pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let proxies = Rig::proxies(&options.rig)?;
     Rig::check(&proxies, &options.rig.endpoints)?;
-    let names = plan::endpoints_of("headline", &options.rig.endpoints).map_err(Problem::usage)?;
+    let mut names =
+        plan::endpoints_of("headline", &options.rig.endpoints).map_err(Problem::usage)?;
+    if options.rig.endpoints.is_empty() {
+        // What the page's stories are about runs, too, and shows when a story is told.
+        for name in STORIES.iter().flat_map(|story| story.settings().endpoints) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let interrupt = Interrupt::listen();
     // Where it is refused, fewer streams run at once.
@@ -49,7 +59,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     eprintln!("starting the proxies");
     let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
-    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), rig.records());
+    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), &rig, address);
     let url = format!("http://{host}:{}/?go=1", address.port());
     let opened = !options.no_open && open(&url);
     say!("{} {url}", if opened { "opened" } else { "open this in a browser:" });

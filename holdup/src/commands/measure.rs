@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use emitter::{Config, Emitter};
 use measure::cell::HeaderSet;
 use measure::guards::Guards;
-use measure::plan::{BROWSER_ENCODINGS, PRESETS, Plan, ReaderProfile};
+use measure::plan::{BROWSER_ENCODINGS, BROWSER_PRESETS, PRESETS, Plan, ReaderProfile};
 use measure::results::{Document, Endpoint, RunRecord, SCHEMA, derive_cells};
 use measure::verdict::Verdict;
 
@@ -22,6 +22,12 @@ use crate::{machine, table};
 pub(crate) fn run(options: &cli::Measure) -> Outcome {
     if !PRESETS.contains(&options.preset.as_str()) {
         return Err(Problem::usage(measure::plan::UnknownPreset(options.preset.clone())));
+    }
+    if BROWSER_PRESETS.contains(&options.preset.as_str()) {
+        return Err(Problem::usage(format!(
+            "{} is about a browser's own page: use `holdup browse --preset {0}`",
+            options.preset
+        )));
     }
     let headers = HeaderSet::from_name(&options.headers).ok_or_else(|| {
         Problem::usage(format!(

@@ -3,6 +3,7 @@
 
 pub(crate) mod assets;
 pub(crate) mod inbox;
+pub(crate) mod native;
 pub(crate) mod routes;
 
 pub(crate) use inbox::Inbox;

@@ -1,9 +1,10 @@
 //! The routes.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::StatusCode;
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -14,6 +15,8 @@ use tap::record::Records;
 use crate::machine;
 use crate::page::Inbox;
 use crate::page::inbox::Refused;
+use crate::page::native::{self, Paths};
+use crate::rig::Rig;
 
 /// Most bytes of one posted run: 100,000 frames of some 120 bytes each.
 const MAX_POST: usize = 16 << 20;
@@ -22,14 +25,22 @@ const MAX_POST: usize = 16 << 20;
 #[derive(Clone, Default)]
 pub(crate) struct Page {
     pub(crate) inbox: Inbox,
-    lanes: Arc<OnceLock<(Lanes, Vec<Records>)>>,
+    told: Arc<OnceLock<Told>>,
+}
+
+struct Told {
+    lanes: Lanes,
+    records: Vec<Records>,
+    paths: Arc<Paths>,
 }
 
 impl Page {
-    /// Tells the lanes and the taps' records.
-    pub(crate) fn tell(&self, lanes: Lanes, records: Vec<Records>) {
+    /// Tells the lanes, the taps' records, and where the native reader finds what the lanes lead
+    /// to.
+    pub(crate) fn tell(&self, lanes: Lanes, rig: &Rig, emitter: SocketAddr) {
+        let paths = Arc::new(Paths::new(rig.addresses(), emitter));
         // Told once, by the one who started the rig.
-        let _ = self.lanes.set((lanes, records));
+        let _ = self.told.set(Told { lanes, records: rig.records(), paths });
     }
 
     /// The routes, for the emitter to serve.
@@ -37,6 +48,7 @@ impl Page {
         Router::new()
             .route("/lanes", get(lanes))
             .route("/wire/{run}", get(wire))
+            .route("/native", post(confirm))
             .route("/arrivals/{session}", post(arrivals))
             .route("/finished/{session}", post(finished))
             .layer(DefaultBodyLimit::max(MAX_POST))
@@ -45,19 +57,35 @@ impl Page {
 
     /// What any tap saw of a run.
     pub(crate) fn wire(&self, run: RunId) -> Option<measure::Arrivals> {
-        self.lanes.get()?.1.iter().find_map(|records| records.get(run))
+        self.told.get()?.records.iter().find_map(|records| records.get(run))
     }
 }
 
+fn still_starting() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, "the proxies are still starting\n").into_response()
+}
+
 async fn lanes(State(page): State<Page>) -> Response {
-    match page.lanes.get() {
-        Some((lanes, _)) => {
-            let now = Lanes { load: machine::load(), ..lanes.clone() };
+    match page.told.get() {
+        Some(told) => {
+            let now = Lanes { load: machine::load(), ..told.lanes.clone() };
             ([("cache-control", "no-store")], Json(now)).into_response()
         }
-        None => {
-            (StatusCode::SERVICE_UNAVAILABLE, "the proxies are still starting\n").into_response()
-        }
+        None => still_starting(),
+    }
+}
+
+/// Reads natively through an endpoint and answers with what was read: the confirmation of a
+/// lane's path without a browser.
+async fn confirm(
+    State(page): State<Page>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let Some(told) = page.told.get() else { return still_starting() };
+    match native::read(Arc::clone(&told.paths), query.unwrap_or_default(), &headers).await {
+        Ok(arrivals) => ([("cache-control", "no-store")], Json(arrivals)).into_response(),
+        Err((status, why)) => (status, format!("{why}\n")).into_response(),
     }
 }
 

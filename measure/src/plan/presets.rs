@@ -5,7 +5,7 @@ use crate::script::{Body, Header, Script};
 use crate::units::Span;
 
 /// Names of the presets that can be run.
-pub const PRESETS: [&str; 15] = [
+pub const PRESETS: [&str; 17] = [
     "headline",
     "frame-size",
     "emit-rate",
@@ -20,8 +20,13 @@ pub const PRESETS: [&str; 15] = [
     "haproxy-trigger",
     "no-delay-cost",
     "nginx-grid",
+    "busy-page",
+    "connection-limit",
     "published",
 ];
+
+/// Presets that only a browser can play: natively there is no page to be busy and no limit.
+pub const BROWSER_PRESETS: [&str; 2] = ["busy-page", "connection-limit"];
 
 /// The parts of `published`: all that reproduces a published table, the open question of
 /// HAProxy's trigger apart.
@@ -53,6 +58,13 @@ pub(super) struct Group {
     pub(super) accept_encoding: Option<&'static str>,
     /// Segment size instead of the plan's.
     pub(super) mss: Option<Option<u32>>,
+    /// How long a browser's page works after each delivery.
+    pub(super) page_work: Option<Span>,
+    /// How many streams a browser runs at once through each endpoint.
+    pub(super) streams: u32,
+    /// Whether a native reader that sends what browsers send is accompanied by one that sends
+    /// what command-line clients do: what differs between them is the point.
+    pub(super) also_plain: bool,
 }
 
 /// The groups of a preset; `None` for a name that none has.
@@ -64,6 +76,9 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
         slow: None,
         accept_encoding: None,
         mss: None,
+        page_work: None,
+        streams: 1,
+        also_plain: false,
     };
     Some(match preset {
         "headline" => vec![one(
@@ -180,6 +195,16 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             ],
             vec![paced(41, 50, 60)],
         )),
+        "busy-page" => vec![Group {
+            // Five frames' time: what a page must do to look like a proxy that corks.
+            page_work: Some(Span::millis(250)),
+            ..one("busy-page", &["nginx"], vec![paced(41, 50, 60)])
+        }],
+        "connection-limit" => vec![Group {
+            // Browsers run six at once to one origin over HTTP/1.1.
+            streams: 7,
+            ..one("connection-limit", &[], vec![paced(41, 50, 60)])
+        }],
         "published" => {
             let mut all = Vec::new();
             for part in PUBLISHED {
@@ -193,6 +218,7 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
 
 /// The group as a command-line client asks for it, and as browsers do.
 fn offered(group: Group) -> Vec<Group> {
+    let group = Group { also_plain: true, ..group };
     let browsers = Group { accept_encoding: Some(BROWSER_ENCODINGS), ..group.clone() };
     vec![group, browsers]
 }
@@ -229,6 +255,16 @@ mod tests {
     fn published_is_all_but_the_open_questions() {
         let missing: Vec<&str> =
             PRESETS.into_iter().filter(|name| !PUBLISHED.contains(name)).collect();
-        assert_eq!(missing, ["haproxy-trigger", "no-delay-cost", "nginx-grid", "published"]);
+        assert_eq!(
+            missing,
+            [
+                "haproxy-trigger",
+                "no-delay-cost",
+                "nginx-grid",
+                "busy-page",
+                "connection-limit",
+                "published"
+            ]
+        );
     }
 }

@@ -7,7 +7,7 @@ use js_sys::{Array, JSON, Reflect};
 use measure::arrivals::{Arrivals, Delivery, End, FrameMark, PageState, Reader};
 use measure::clock::ClockSync;
 use measure::ledger::{Entry, Ledger};
-use measure::page::{Lane, Lanes};
+use measure::page::{Lane, Lanes, Way};
 use measure::results::Endpoint;
 use measure::script::{Body, Framing, Header, Piece, Script, Write};
 use measure::units::BadRunId;
@@ -189,7 +189,10 @@ fn lanes_of(json: &Json) -> Lanes {
         mss: json.small_if_any("mss"),
         lanes: json.list("lanes", |lane| Lane {
             endpoint: endpoint(&lane.field("endpoint")),
-            origin: lane.text_if_any("origin"),
+            ways: lane.list("ways", |way| Way {
+                mss: way.small_if_any("mss"),
+                origin: way.text("origin"),
+            }),
         }),
     }
 }
@@ -315,6 +318,7 @@ fn arrivals_of(json: &Json) -> Arrivals {
         foreign_frames: json.or_zero("foreign_frames") as u32,
         tail_bytes: json.or_zero("tail_bytes") as u64,
         clock: json.get("clock").map(|clock| clock_sync(&clock)),
+        page_clock: json.get("page_clock").map(|clock| clock_sync(&clock)),
         page: json.get("page").map(|page| page_state(&page)),
         segment_bytes: json.small_if_any("segment_bytes"),
         head_bytes: json.bytes_if_any("head_bytes"),
@@ -338,6 +342,8 @@ fn delivery(json: &Json) -> Delivery {
         entered: json.stamp_if_any("entered"),
         kernel: json.stamp_if_any("kernel"),
         forwarded: json.stamp_if_any("forwarded"),
+        paged: json.stamp_if_any("paged"),
+        painted: json.stamp_if_any("painted"),
         bytes: json.bytes_if_any("bytes"),
         body_bytes: json.bytes_if_any("body_bytes"),
         frames: json.list("frames", |frame| FrameMark {
@@ -377,5 +383,8 @@ fn page_state(json: &Json) -> PageState {
         hidden: json.flag("hidden"),
         longest_task_us: json.or_zero("longest_task_us"),
         reconnects: json.or_zero("reconnects") as u32,
+        worker_longest_task_us: json.int_if_any("worker_longest_task_us"),
+        streams: json.or_zero("streams") as u32,
+        protocol: json.text_if_any("protocol"),
     }
 }

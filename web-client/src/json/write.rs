@@ -97,21 +97,29 @@ fn arrivals_written(arrivals: &Arrivals) -> Writing {
         .int_if_any("segment_bytes", arrivals.segment_bytes.map(i64::from))
         .int_if_any("head_bytes", arrivals.head_bytes.map(|bytes| bytes as i64))
         .int_if_any("segments_in", arrivals.segments_in.map(|segments| segments as i64));
-    if let Some(ClockSync { offset_us, uncertainty_us, round_trips }) = arrivals.clock {
-        let clock = Writing::new()
-            .int("offset_us", offset_us)
-            .int("uncertainty_us", uncertainty_us)
-            .put("round_trips", round_trips);
-        writing = writing.put("clock", clock.0);
+    for (name, clock) in [("clock", arrivals.clock), ("page_clock", arrivals.page_clock)] {
+        if let Some(ClockSync { offset_us, uncertainty_us, round_trips }) = clock {
+            let clock = Writing::new()
+                .int("offset_us", offset_us)
+                .int("uncertainty_us", uncertainty_us)
+                .put("round_trips", round_trips);
+            writing = writing.put(name, clock.0);
+        }
     }
-    if let Some(PageState { hidden, longest_task_us, reconnects }) = arrivals.page {
-        let page = Writing::new()
-            .put("hidden", hidden)
-            .int("longest_task_us", longest_task_us)
-            .put("reconnects", reconnects);
-        writing = writing.put("page", page.0);
+    if let Some(page) = &arrivals.page {
+        writing = writing.put("page", page_written(page).0);
     }
     writing
+}
+
+fn page_written(page: &PageState) -> Writing {
+    Writing::new()
+        .put("hidden", page.hidden)
+        .int("longest_task_us", page.longest_task_us)
+        .put("reconnects", page.reconnects)
+        .int_if_any("worker_longest_task_us", page.worker_longest_task_us)
+        .put("streams", page.streams)
+        .text_if_any("protocol", page.protocol.as_deref())
 }
 
 fn delivery_written(delivery: &Delivery) -> Writing {
@@ -133,6 +141,8 @@ fn delivery_written(delivery: &Delivery) -> Writing {
         .stamp_if_any("entered", delivery.entered)
         .stamp_if_any("kernel", delivery.kernel)
         .stamp_if_any("forwarded", delivery.forwarded)
+        .stamp_if_any("paged", delivery.paged)
+        .stamp_if_any("painted", delivery.painted)
         .int_if_any("bytes", delivery.bytes.map(|bytes| bytes as i64))
         .int_if_any("body_bytes", delivery.body_bytes.map(|bytes| bytes as i64))
         .put("frames", frames)

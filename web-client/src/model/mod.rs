@@ -268,10 +268,11 @@ impl Model {
     }
 
     /// Where a lane's tap listens.
-    pub fn origin_of(&self, endpoint: &str) -> Option<String> {
+    pub fn origin_of(&self, cell: &RunCell) -> Option<String> {
         self.look(|state| {
             let lanes = &state.lanes.as_ref()?.lanes;
-            lanes.iter().find(|lane| lane.endpoint.name == endpoint)?.origin.clone()
+            let lane = lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint)?;
+            lane.origin(cell.link.mss).map(String::from)
         })
         .flatten()
     }

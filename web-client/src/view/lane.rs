@@ -81,10 +81,10 @@ pub(crate) fn follow(model: Model, root: &Element, lane: &Lane) {
 }
 
 fn failed(lane: &Lane) -> Option<String> {
-    match (&lane.origin, &lane.endpoint.failed) {
+    match (lane.ways.is_empty(), &lane.endpoint.failed) {
         (_, Some(why)) => Some(why.clone()),
-        (None, None) => Some("it did not start".into()),
-        (Some(_), None) => None,
+        (true, None) => Some("it did not start".into()),
+        (false, None) => None,
     }
 }
 
