@@ -39,7 +39,11 @@ fn a_wrong_word_is_one_line_and_status_2() {
         (&["measure", "--own", "squid=/bin/true"], "holdup: "),
         (&["browse", "--readers", "xhr"], "holdup: no reader is called \"xhr\": known are "),
         (&["browse", "--preset", "nope"], "holdup: no preset is called \"nope\""),
-        (&["browse", "--readers", "fetch-worker"], "holdup: no reader is called \"fetch-worker\""),
+        (&["browse", "--readers", "recv"], "holdup: no reader is called \"recv\""),
+        (
+            &["measure", "--preset", "busy-page"],
+            "holdup: busy-page is about a browser's own page: use `holdup browse --preset busy-page`",
+        ),
         (
             &["browse", "--preset", "temp-file"],
             "holdup: temp-file reads slowly or in several segment sizes, which no browser can be told to do: use `holdup measure --preset temp-file`",

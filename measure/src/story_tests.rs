@@ -11,8 +11,8 @@ fn row(endpoint: &str, reader: Reader, verdict: Verdict, ttft_ms: i64, ratio: f6
     let mut summary = summary::summarise(&[], None, &Thresholds::standard());
     summary.runs = 1;
     summary.verdict = Finding::new(verdict, "made for the test");
-    summary.ttft_us = Spread::of([Span::millis(ttft_ms)].into_iter());
-    summary.frames_per_read = RatioSpread::of([ratio].into_iter());
+    summary.ttft_us = Spread::of([Span::millis(ttft_ms)]);
+    summary.frames_per_read = RatioSpread::of([ratio]);
     let cell = Cell {
         endpoint: endpoint.into(),
         preset: "headline".into(),
@@ -88,7 +88,7 @@ fn big_frames_and_the_header_compare_two_scripts_of_one_lane() {
         matches!(&told, Telling::Shown(text) if text.contains("with X-Accel-Buffering: no after 214 ms")),
         "{told:?}"
     );
-    with.summary.ttft_us = Spread::of([Span::millis(40)].into_iter());
+    with.summary.ttft_us = Spread::of([Span::millis(40)]);
     assert!(matches!(of("header").unwrap().tell(&[small, with]), Telling::NotShown(_)));
 }
 
@@ -118,9 +118,9 @@ fn the_command_line_is_told_from_the_browser() {
 #[test]
 fn the_busy_page_is_told_from_the_wire_and_the_worker() {
     let mut page = row("nginx", Reader::Fetch, Verdict::PageBusy, 3, 1.0);
-    page.summary.busy_frames_per_delivery = RatioSpread::of([5.1].into_iter());
+    page.summary.busy_frames_per_delivery = RatioSpread::of([5.1]);
     page.summary.frames_per_read = None;
-    page.summary.wire_frames_per_read = RatioSpread::of([1.0].into_iter());
+    page.summary.wire_frames_per_read = RatioSpread::of([1.0]);
     let worker = worker("nginx", Verdict::PageBusy, 3, 1.0);
     let told = of("busy-page").unwrap().tell(&[page.clone(), worker.clone()]);
     assert!(
@@ -142,8 +142,8 @@ fn the_seventh_stream_waits() {
         .collect();
     assert!(matches!(of("seventh").unwrap().tell(&rows), Telling::NotShown(_)));
     rows[6].summary.verdict = Finding::new(Verdict::ConnectionLimit, "");
-    rows[6].summary.ttft_us = Spread::of([Span::millis(2_010)].into_iter());
-    rows[6].summary.left_us = Spread::of([Span::millis(2_006)].into_iter());
+    rows[6].summary.ttft_us = Spread::of([Span::millis(2_010)]);
+    rows[6].summary.left_us = Spread::of([Span::millis(2_006)]);
     let told = of("seventh").unwrap().tell(&rows);
     assert!(
         matches!(&told, Telling::Shown(text) if text.contains("after 2010 ms") && text.contains("for 2006 ms")),

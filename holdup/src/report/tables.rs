@@ -76,6 +76,9 @@ fn preset(document: &Document, name: &str, rows: &[&CellResult]) -> Grid {
     // A stream without a pace, or a slow reader, is judged by its milestones, not by gaps.
     let bulk = name == "chunk-size" || rows.iter().any(|row| row.cell.request.slow.is_some());
     let browser = rows.iter().any(|row| row.cell.reader.in_browser());
+    // What lies beyond the browser is known where a worker read or a paint was seen.
+    let beyond =
+        rows.iter().any(|row| row.summary.page_us.is_some() || row.summary.paint_us.is_some());
     let mut columns = vec![Column::words("endpoint")];
     if varied {
         columns.push(Column::words("what differs"));
@@ -87,9 +90,10 @@ fn preset(document: &Document, name: &str, rows: &[&CellResult]) -> Grid {
             .to_vec(),
         false => {
             let frames = if browser { "frames per delivery" } else { "frames per read" };
-            ["gap", "max gap", "path hold", "browser hold", frames, "per read on the wire"]
-                .map(Column::figure)
-                .to_vec()
+            let stations = ["gap", "max gap", "path hold", "browser hold"].into_iter();
+            let more = ["page", "paint"].into_iter().filter(|_| beyond);
+            let frames = [frames, "per read on the wire"];
+            stations.chain(more).chain(frames).map(Column::figure).collect()
         }
     });
     columns.push(Column::words("verdict"));
@@ -118,6 +122,10 @@ fn preset(document: &Document, name: &str, rows: &[&CellResult]) -> Grid {
             entries.push(span(summary.gap_us.as_ref().map(|gap| gap.max)));
             entries.push(spread(&summary.path_hold_us));
             entries.push(spread(&summary.browser_hold_us));
+            if beyond {
+                entries.push(spread(&summary.page_us));
+                entries.push(spread(&summary.paint_us));
+            }
             entries.push(ratio(&summary.frames_per_read));
             entries.push(ratio(&summary.wire_frames_per_read));
         }
