@@ -170,7 +170,8 @@ impl Guards {
         self.client_lag(arrivals, tolerance)
     }
 
-    fn client_lag(&self, arrivals: &Arrivals, tolerance: Span) -> Option<Exclusion> {
+    /// Whether the reader itself was late, by so much at most.
+    pub(crate) fn client_lag(&self, arrivals: &Arrivals, tolerance: Span) -> Option<Exclusion> {
         let tolerance = Span((tolerance.as_micros() as f64 * self.client_lag_share) as i64);
         let stamped = arrivals.deliveries.iter().filter_map(|d| Some(d.at - d.kernel?)).max();
         if let Some(lag) = stamped.filter(|lag| *lag > tolerance) {

@@ -99,6 +99,9 @@ pub struct Measurement {
     pub first_byte_hold: Option<Span>,
     /// The segment's payload on the reader's connection.
     pub segment_bytes: Option<u32>,
+    /// From which content type to which it was changed, where what came is not what the emitter
+    /// sent.
+    pub type_changed: Option<String>,
 }
 
 impl Measurement {
@@ -169,6 +172,11 @@ impl Measurement {
                 .zip(ledger.and_then(|ledger| ledger.entries.first()))
                 .map(|(delivery, entry)| delivery.arrived() - entry.before),
             segment_bytes: arrivals.segment_bytes,
+            type_changed: ledger.and_then(|ledger| {
+                let came = arrivals.content_type.as_ref()?;
+                let sent = ledger.script.content_type();
+                (!same_type(came, sent)).then(|| format!("from {sent} to {came}"))
+            }),
         }
     }
 
@@ -197,6 +205,15 @@ impl Measurement {
     pub fn single_delivery(&self) -> bool {
         self.frames > 1 && self.deliveries == 1
     }
+}
+
+/// Whether two content types name the same media type; parameters such as the character set do
+/// not count.
+pub(crate) fn same_type(one: &str, other: &str) -> bool {
+    fn media(text: &str) -> &str {
+        text.split(';').next().unwrap_or_default().trim()
+    }
+    media(one).eq_ignore_ascii_case(media(other))
 }
 
 fn outcome(arrivals: &Arrivals, ledger: Option<&Ledger>) -> Outcome {

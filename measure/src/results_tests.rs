@@ -258,3 +258,21 @@ fn a_clock_too_coarse_claims_nothing_of_browser_and_page() {
     assert_eq!(judged.measurement.ttft, None);
     assert_eq!(judged.finding(&Thresholds::standard()).name, Verdict::Live, "the wire stands");
 }
+
+#[test]
+fn an_event_source_that_refuses_a_changed_type_is_not_a_path_that_failed() {
+    let plan = plan();
+    let truth = ledger(&Script::headline());
+    // EventSource cannot read headers; it only fails.
+    let mut page = Arrivals::begin(truth.run, crate::Reader::Eventsource, Stamp(0));
+    page.end = crate::End::Failed { what: "EventSource refused the stream".into() };
+    let wire = |kind: &str| Arrivals { content_type: Some(kind.into()), ..live(&truth) };
+    for (kind, name) in
+        [("text/plain", Verdict::TypeChanged), (crate::script::EVENT_STREAM, Verdict::Failed)]
+    {
+        let mut run = record(&plan.cells[1], 0, page.clone(), truth.clone());
+        run.wire = Some(wire(kind));
+        let judged = judge(&plan.cells[1], &run, None, &Guards::default());
+        assert_eq!(judged.finding(&Thresholds::standard()).name, name, "{kind}");
+    }
+}

@@ -375,8 +375,11 @@ impl JudgedRun {
 
     /// The evidence that names who held it. A browser's failed or truncated run is judged by
     /// what the browser saw; a complete one by the wire, since bursts there belong to the path.
+    /// So does a content type that was changed there: a browser only says that it failed.
     fn path_evidence(&self) -> &Measurement {
+        let changed = self.wire.as_ref().is_some_and(|wire| wire.type_changed.is_some());
         match self.measurement.outcome {
+            Outcome::Failed { .. } if changed => self.path(),
             Outcome::Complete => self.path(),
             _ => &self.measurement,
         }

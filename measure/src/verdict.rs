@@ -2,8 +2,11 @@
 //!
 //! Every threshold stands in [`Thresholds`], with its reason.
 
+pub mod arrivals;
 mod browser;
+mod bursts;
 mod pooled;
+mod shape;
 mod thresholds;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +41,8 @@ pub enum Verdict {
     PageBusy,
     /// The request left late, because the browser's connections to the origin were taken.
     ConnectionLimit,
+    /// The bytes are live, but the content type was rewritten on the way: EventSource refuses it.
+    TypeChanged,
     /// The stream ended before its terminal event.
     Truncated,
     /// It ended well without a token.
@@ -63,6 +68,7 @@ impl Verdict {
             Verdict::BatchedInBrowser => "batched-in-browser",
             Verdict::PageBusy => "page-busy",
             Verdict::ConnectionLimit => "connection-limit",
+            Verdict::TypeChanged => "type-changed",
             Verdict::Truncated => "truncated",
             Verdict::NoToken => "no-token",
             Verdict::Failed => "failed",
@@ -79,17 +85,56 @@ pub struct Finding {
     pub name: Verdict,
     /// Why, in one sentence.
     pub because: String,
+    /// How sure the name is; absent where both ends of the stream were timed, or where nothing
+    /// is named: there the sentence's own figures say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sure: Option<Sure>,
+}
+
+/// How sure a verdict is that was given from arrivals alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sure {
+    /// It fits, and little else does.
+    Likely,
+    /// The bytes themselves say so.
+    Certain,
 }
 
 impl Finding {
     /// A verdict and its reason.
     pub fn new(name: Verdict, because: impl Into<String>) -> Finding {
-        Finding { name, because: because.into() }
+        Finding { name, because: because.into(), sure: None }
     }
 }
 
 /// What one accepted run shows.
 pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
+    let found = of_times(measurement, thresholds);
+    match &measurement.type_changed {
+        Some(change) => type_changed(found, change),
+        None => found,
+    }
+}
+
+/// A stream whose content type was rewritten: that is the cause where the bytes are live, and
+/// stands beside the cause where they are not.
+fn type_changed(found: Finding, change: &str) -> Finding {
+    let what =
+        format!("the content type was changed on the way, {change}, which EventSource refuses");
+    match found.name {
+        Verdict::Live => Finding {
+            name: Verdict::TypeChanged,
+            because: format!("{what}; the bytes themselves are live: {}", found.because),
+            ..found
+        },
+        // Another answer than the stream has another type.
+        Verdict::Failed => found,
+        _ => Finding { because: format!("{}; besides, {what}", found.because), ..found },
+    }
+}
+
+fn of_times(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
     match &measurement.outcome {
         Outcome::Failed { what } => return Finding::new(Verdict::Failed, what.clone()),
         Outcome::NoToken => {

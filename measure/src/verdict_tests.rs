@@ -249,6 +249,28 @@ fn an_error_status_failed() {
 }
 
 #[test]
+fn a_changed_type_is_the_cause_of_a_live_stream_and_stands_beside_a_held_ones() {
+    let ledger = ledger(&Script::headline());
+    let plain = |stream: crate::Arrivals| crate::Arrivals {
+        content_type: Some("text/plain; charset=utf-8".into()),
+        ..stream
+    };
+    let found = finding(&plain(live(&ledger)), &ledger);
+    assert_eq!(found.name, Verdict::TypeChanged);
+    let change = "the content type was changed on the way, from text/event-stream to text/plain; charset=utf-8, which EventSource refuses";
+    assert!(found.because.starts_with(change), "{}", found.because);
+    assert!(found.because.contains("the bytes themselves are live: 1.00 frames per read"));
+    let found = finding(&plain(held(&ledger)), &ledger);
+    assert_eq!(found.name, Verdict::Held);
+    assert!(found.because.ends_with(&format!("besides, {change}")), "{}", found.because);
+    let same = crate::Arrivals {
+        content_type: Some("Text/Event-Stream; charset=utf-8".into()),
+        ..live(&ledger)
+    };
+    assert_eq!(finding(&same, &ledger).name, Verdict::Live);
+}
+
+#[test]
 fn without_a_ledger_nothing_is_claimed() {
     let ledger = ledger(&Script::headline());
     let measured = Measurement::join(None, &held(&ledger));

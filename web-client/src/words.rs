@@ -68,6 +68,7 @@ pub fn verdict(verdict: Verdict) -> (&'static str, Mood) {
         Verdict::BatchedInBrowser => ("Live, but the browser batched them", Mood::Open),
         Verdict::PageBusy => ("Live, but the page was busy", Mood::Open),
         Verdict::ConnectionLimit => ("Waited for a connection", Mood::Open),
+        Verdict::TypeChanged => ("Live, but its content type was changed", Mood::Bad),
         Verdict::Truncated => ("Cut short", Mood::Bad),
         Verdict::NoToken => ("Ended without a token", Mood::Bad),
         Verdict::Failed => ("Failed", Mood::Bad),
@@ -157,6 +158,7 @@ pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Op
         said.push(format!("{} {pass} every token on as it comes", list(&live)));
     }
     for (verdicts, what) in [
+        (&[Verdict::TypeChanged][..], "changed the content type, which EventSource refuses"),
         (&[Verdict::Truncated][..], "cut the stream short"),
         (&[Verdict::Failed, Verdict::NoToken][..], "gave no stream"),
         (&[Verdict::Void, Verdict::CannotTell][..], "cannot be judged"),

@@ -163,6 +163,9 @@ pub enum ScriptError {
     },
 }
 
+/// The content type of an event stream.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
 /// Names of the named scripts.
 pub const NAMES: [&str; 3] = ["headline", "cases", "halves"];
 
@@ -282,6 +285,12 @@ impl Script {
     /// From the first write's due time to the last one's.
     pub fn duration(&self) -> Span {
         self.write_count().checked_sub(1).and_then(|last| self.due(last)).unwrap_or(Span::ZERO)
+    }
+
+    /// The content type that the emitter sends: the event stream's, unless a header says otherwise.
+    pub fn content_type(&self) -> &str {
+        let named = |header: &&Header| header.name.eq_ignore_ascii_case("content-type");
+        self.headers.iter().rfind(named).map_or(EVENT_STREAM, |header| &header.value)
     }
 
     /// Body bytes.

@@ -1,4 +1,4 @@
-//! The verdicts' thresholds, each with its reason.
+//! The thresholds of the verdicts, in one place, each with its reason.
 
 use crate::units::Span;
 
@@ -39,6 +39,12 @@ pub struct Thresholds {
     pub left_late: Span,
     /// Streams that a browser runs at once to one origin over HTTP/1.1.
     pub connections: u32,
+    /// Reads of one release follow each other closer than this.
+    pub same_release: Span,
+    /// Fewest events whose arrivals alone show a pattern.
+    pub least_events: u32,
+    /// How far apart frames per read of two ways may be, as a ratio, for them to agree.
+    pub alike: f64,
 }
 
 impl Thresholds {
@@ -83,6 +89,12 @@ impl Thresholds {
             left_late: Span::millis(100),
             // Chromium, Firefox and WebKit alike.
             connections: 6,
+            // Reads of one 64 KB release were 20-300 µs apart; the fastest pace played is 5 ms.
+            same_release: Span::millis(1),
+            // Four waits: the fewest of which three in four can agree.
+            least_events: 5,
+            // Bursts of two and of three events, or of four and of six, may be one origin's twice.
+            alike: 1.5,
         }
     }
 }
