@@ -113,6 +113,8 @@ pub(crate) struct Measure {
     /// End with 4 when any row failed
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) files: crate::ci::Files,
 }
 
 #[derive(Debug, Args)]

@@ -1,11 +1,13 @@
 //! `holdup`: who is holding up my token stream?
 
 mod browser;
+mod ci;
 mod cli;
 mod commands;
 mod exit;
 mod findings;
 mod interrupt;
+mod junit;
 mod machine;
 mod out;
 mod page;

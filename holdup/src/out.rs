@@ -1,6 +1,11 @@
-//! Standard output that a closed pipe does not break: `holdup … | head` is no error.
+//! Standard output that a closed pipe does not break: `holdup … | head` is no error. And files
+//! that are put in place whole or not at all.
 
+use std::ffi::OsString;
 use std::io::Write as _;
+use std::path::Path;
+
+use crate::exit::Problem;
 
 /// Writes as much as the reader takes.
 pub(crate) fn print(text: &str) {
@@ -16,3 +21,13 @@ macro_rules! say {
     };
 }
 pub(crate) use say;
+
+/// Puts a file in place whole or not at all.
+pub(crate) fn put(path: &Path, text: &str) -> Result<(), Problem> {
+    let mut next = OsString::from(path);
+    next.push(".next");
+    std::fs::write(&next, text).and_then(|()| std::fs::rename(&next, path)).map_err(|error| {
+        let _ = std::fs::remove_file(&next);
+        Problem::nothing(format!("cannot write {}: {error}", path.display()))
+    })
+}

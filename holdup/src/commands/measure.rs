@@ -95,6 +95,7 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
         problem.get_or_insert(Problem::nothing(error));
     }
     show(&document, options.json)?;
+    options.files.write("measure", &document)?;
     problem.map_or_else(|| Ok(exit(&document, options.strict)), Err)
 }
 

@@ -65,6 +65,20 @@ pub(crate) fn render(source: &Source) -> String {
     out
 }
 
+/// What a CI shows of a run: the answer, the tables and the verdicts.
+pub(crate) fn summary(document: &measure::results::Document) -> String {
+    let mut out = format!("## {}\n\n{}\n\n", words::QUESTION, text(&words::answer(document)));
+    for table in tables::presets(document) {
+        grid(&mut out, &table);
+    }
+    grid(&mut out, &tables::verdicts(document));
+    let excluded = tables::exclusions(document);
+    if !excluded.rows.is_empty() {
+        grid(&mut out, &excluded);
+    }
+    out
+}
+
 /// The published tables beside ours, for a document that tells only of them.
 pub(crate) fn published(document: &measure::results::Document) -> String {
     let mut out = format!("{}\n\n", tables::published_tally(document));

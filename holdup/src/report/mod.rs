@@ -17,9 +17,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) use markdown::published as published_markdown;
+pub(crate) use markdown::{published as published_markdown, summary};
 use source::Source;
 pub(crate) use tables::{Variation, by_preset};
+pub(crate) use words::unique;
 
 /// What is to be known of the raw data.
 const RAW: &str = "runs.ndjson beside this report holds every run, one a line: the emitter's \
