@@ -117,6 +117,14 @@ endpoints! {
     haproxy_2_6 = "haproxy-2.6",
     apache = "apache",
     varnish = "varnish",
+    caddy_2_6_encode = "caddy-2.6-encode",
+    caddy_2_6_encode_all = "caddy-2.6-encode-all",
+    traefik_buffering = "traefik-buffering",
+    haproxy_type_rewritten = "haproxy-type-rewritten",
+    envoy_gzip = "envoy-gzip",
+    apache_deflate = "apache-deflate",
+    apache_buffer = "apache-buffer",
+    varnish_no_stream = "varnish-no-stream",
 }
 
 /// A stand-in for HAProxy that says its version and otherwise does as it is told.

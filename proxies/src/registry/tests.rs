@@ -97,7 +97,7 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     let registry = Registry::embedded().unwrap();
     assert_eq!(
         registry.engine("squid").unwrap_err().to_string(),
-        "no proxy engine is called squid; there are: apache, caddy, envoy, haproxy, \
+        "no proxy engine is called squid; there are: apache, caddy, caddy-2.6, envoy, haproxy, \
          haproxy-2.6, nginx, nginx-1.22, traefik, varnish"
     );
     assert!(registry.endpoint("direct").is_err(), "direct is no proxy");
