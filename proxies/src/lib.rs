@@ -10,6 +10,7 @@
 pub mod embedded;
 pub mod launcher;
 mod names;
+pub mod node;
 mod pool;
 pub mod registry;
 pub mod source;

@@ -6,9 +6,10 @@
 
 mod cache;
 mod debian;
+pub(crate) mod npm;
 mod own;
 mod pinned;
-mod system;
+pub(crate) mod system;
 mod version;
 mod wheel;
 
@@ -22,6 +23,7 @@ use crate::registry::{Engine, PinnedSource};
 pub use cache::{Cache, CacheError};
 use debian::DebianRecipe;
 pub use debian::{Apt, AptError};
+pub use npm::NpmError;
 pub use own::{OwnProgram, OwnProgramError};
 pub use pinned::PinnedError;
 use pinned::Recipe;

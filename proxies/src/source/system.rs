@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const ALSO: [&str; 2] = ["/usr/local/sbin", "/usr/sbin"];
 
 /// The first executable of that name on PATH.
-pub(super) fn find(command: &str) -> Option<PathBuf> {
+pub(crate) fn find(command: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .chain(ALSO.iter().map(PathBuf::from))
