@@ -84,8 +84,10 @@ impl NodeOrigin {
     ) -> Result<NodeOrigin, NodeError> {
         let node = system::find("node").ok_or(NodeError::NoNode)?;
         let folder = npm::node_origin(cache)?;
-        let scratch =
-            tempfile::Builder::new().prefix("holdup-node-").tempdir().map_err(NodeError::Scratch)?;
+        let scratch = tempfile::Builder::new()
+            .prefix("holdup-node-")
+            .tempdir()
+            .map_err(NodeError::Scratch)?;
         let mut process = Command::new(supervisor, node)
             .arg(folder.join("server.js"))
             .env("HOLDUP_FLUSH", flush.name())

@@ -18,6 +18,8 @@ pub enum Behaviour {
     OneBehind,
     /// Up to the last whole event; the rest of a cut one waits.
     WaitForEvent,
+    /// So many reads at once; then both connections close, whatever the framing promised.
+    Cut(usize),
 }
 
 impl Behaviour {
@@ -30,6 +32,7 @@ impl Behaviour {
             Behaviour::Collect(bytes) => format!("collect-{bytes}"),
             Behaviour::OneBehind => "one-behind".into(),
             Behaviour::WaitForEvent => "wait-for-event".into(),
+            Behaviour::Cut(reads) => format!("cut-{reads}"),
         }
     }
 }
@@ -40,6 +43,8 @@ pub(crate) struct Out {
     pub(crate) bytes: Vec<u8>,
     /// Whether to tell the kernel that more follows.
     pub(crate) more: bool,
+    /// Whether the connections close after them.
+    pub(crate) last: bool,
 }
 
 /// Holds what a behaviour keeps back.
@@ -47,23 +52,25 @@ pub(crate) struct Out {
 pub(crate) struct Hold {
     behaviour: Behaviour,
     kept: Vec<u8>,
+    reads: usize,
     framer: ResponseFramer,
 }
 
 impl Hold {
     pub(crate) fn new(behaviour: Behaviour) -> Hold {
-        Hold { behaviour, kept: Vec::new(), framer: ResponseFramer::new() }
+        Hold { behaviour, kept: Vec::new(), reads: 0, framer: ResponseFramer::new() }
     }
 
     /// Takes one read's bytes; returns what is to be written now.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Out {
         let whole = self.follow(bytes);
+        self.reads += 1;
         self.kept.extend_from_slice(bytes);
         let keep = if whole {
             0
         } else {
             match self.behaviour {
-                Behaviour::Honest | Behaviour::Cork => 0,
+                Behaviour::Honest | Behaviour::Cork | Behaviour::Cut(_) => 0,
                 Behaviour::Drain => self.kept.len(),
                 Behaviour::Collect(least) if self.kept.len() < least => self.kept.len(),
                 Behaviour::Collect(_) => 0,
@@ -73,7 +80,11 @@ impl Hold {
         };
         let rest = self.kept.split_off(self.kept.len() - keep);
         let out = std::mem::replace(&mut self.kept, rest);
-        Out { more: self.behaviour == Behaviour::Cork && !whole, bytes: out }
+        Out {
+            more: self.behaviour == Behaviour::Cork && !whole,
+            last: matches!(self.behaviour, Behaviour::Cut(reads) if self.reads >= reads),
+            bytes: out,
+        }
     }
 
     /// What is left when the connection ends.

@@ -188,11 +188,16 @@ fn relay_answers(
     answers.close(stamp(Moment::now()));
 }
 
-/// Writes what the behaviour lets go; the moment of the last write, if there was one.
+/// Writes what the behaviour lets go; the moment of the last write, if there was one. An error
+/// ends the relaying, also the one of a behaviour that cuts.
 fn pass(to: &mut TcpSocket, hold: &mut Hold, bytes: &[u8]) -> io::Result<Option<Moment>> {
     let out = hold.take(bytes);
     if out.bytes.is_empty() {
         return Ok(None);
+    }
+    if out.last {
+        to.send_all(&out.bytes)?;
+        return Err(io::ErrorKind::ConnectionAborted.into());
     }
     if !out.more {
         return to.send_all(&out.bytes).map(|write| Some(write.after));

@@ -89,6 +89,25 @@ fn draining_gives_all_frames_in_one_read() {
 }
 
 #[test]
+fn a_cut_ends_both_connections_before_the_framing_does() {
+    let tap = Tap::start(any(), origin(ten()), Behaviour::Cut(4), None).unwrap();
+    let options = Options { read_timeout: Some(Duration::from_secs(10)), ..Options::default() };
+    let (mut socket, _) = wire::connect(tap.address(), &options).unwrap();
+    socket.send_all(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let (mut framer, mut frames) = (ResponseFramer::new(), FrameReader::new(RUN));
+    let (mut got, mut buffer) = (0, vec![0; RECV_BUFFER]);
+    loop {
+        let read = socket.recv(&mut buffer).unwrap();
+        if read.bytes == 0 {
+            break;
+        }
+        framer.feed(&buffer[..read.bytes], |part| got += frames.feed(part).len()).unwrap();
+    }
+    assert!((1..=4).contains(&got), "{got} frames");
+    assert!(!framer.is_done());
+}
+
+#[test]
 fn a_cork_gives_bursts() {
     let (per_read, _) = through(Behaviour::Cork, Script::paced(20, Span::millis(40), 60).unwrap());
     assert!(per_read.len() <= 8, "{per_read:?}");

@@ -167,7 +167,7 @@ pub enum ScriptError {
 pub const EVENT_STREAM: &str = "text/event-stream";
 
 /// Names of the named scripts.
-pub const NAMES: [&str; 3] = ["headline", "cases", "halves"];
+pub const NAMES: [&str; 4] = ["headline", "cases", "halves", "batched"];
 
 /// Query parameters that [`Script::from_query`] reads.
 pub const PARAMETERS: [&str; 7] =
@@ -211,6 +211,16 @@ impl Script {
         Script { body: Body::Writes { writes }, ..Script::headline() }
     }
 
+    /// An origin that batches: four frames in each write, 200 ms apart, which is the period of the
+    /// kernel's cork as well.
+    fn batched() -> Script {
+        let write = |index: i64| Write {
+            due_us: Span::millis(200 * index),
+            pieces: vec![Piece::Frame { bytes: MIN_FRAME_BYTES }; 4],
+        };
+        Script { body: Body::Writes { writes: (0..6).map(write).collect() }, ..Script::headline() }
+    }
+
     /// A script by its name.
     ///
     /// # Errors
@@ -221,6 +231,7 @@ impl Script {
             // The stream E of the public bug reports: 8 events, 100 ms apart.
             "cases" => Script::paced(8, Span::millis(100), MIN_FRAME_BYTES),
             "halves" => Ok(Script::halves()),
+            "batched" => Ok(Script::batched()),
             _ => Err(ScriptError::UnknownName(name.chars().take(40).collect())),
         }
     }

@@ -47,7 +47,10 @@ fn out_of_range_names_the_bound() {
         (("interval_ms", "-1"), "interval_ms is -1.0 ms: it must be from 0.0 ms to 60000 ms"),
         (("interval_ms", "nan"), "interval_ms is \"nan\": it is a number of milliseconds"),
         (("frames", "99999999999"), "frames is \"99999999999\": it is a number"),
-        (("script", "nope"), "no script is called \"nope\": known are headline, cases, halves"),
+        (
+            ("script", "nope"),
+            "no script is called \"nope\": known are headline, cases, halves, batched",
+        ),
         (
             ("header", "Content-Length: 3"),
             "header \"Content-Length\" may not be set: it belongs to the response's framing, which the script decides itself",

@@ -13,7 +13,7 @@ use crate::arrivals::{Arrivals, End};
 use crate::guards::Guards;
 use crate::ledger::{Entry, Ledger};
 use crate::measurement::{Measurement, Outcome, same_type};
-use crate::script::{EVENT_STREAM, Script};
+use crate::script::{EVENT_STREAM, Header, Script};
 use crate::stats::median;
 use crate::units::{Span, decimal};
 
@@ -26,6 +26,8 @@ pub enum Origin<'a> {
     Script(&'a Script),
     /// The same stream, read on a way without the suspect.
     Direct(&'a Arrivals),
+    /// This is a reading at the origin itself, with no hop between, which was to play this script.
+    Own(&'a Script),
 }
 
 /// What arrivals alone show.
@@ -65,6 +67,7 @@ pub fn of_arrivals(arrivals: &Arrivals, origin: Origin<'_>, thresholds: &Thresho
     }
     let found = match origin {
         Origin::Script(script) => return by_script(arrivals, script, thresholds),
+        Origin::Own(script) => return own(arrivals, script, thresholds),
         Origin::Direct(direct) => against(arrivals, direct, thresholds),
         Origin::Unknown => by_shape(&Shape::of(arrivals, thresholds), arrivals, thresholds),
     };
@@ -117,7 +120,9 @@ fn truncated(arrivals: &Arrivals, seen: &Measurement, origin: Origin<'_>) -> Opt
         return certain("the connection closed before the framing said the body was whole".into());
     }
     match origin {
-        Origin::Script(_) => certain("the script's terminal event did not come".into()),
+        Origin::Script(_) | Origin::Own(_) => {
+            certain("the script's terminal event did not come".into())
+        }
         Origin::Direct(direct) if direct.has_terminal() => {
             certain("the terminal event, which comes on the direct way, did not".into())
         }
@@ -145,6 +150,28 @@ fn by_script(arrivals: &Arrivals, script: &Script, thresholds: &Thresholds) -> S
             Sighting::sure(name, Sure::Certain, found.because)
         }
         name => Sighting::sure(name, Sure::Likely, because),
+    }
+}
+
+/// What is held where no hop is, the origin itself holds: no proxy is to blame for it.
+fn own(arrivals: &Arrivals, script: &Script, thresholds: &Thresholds) -> Sighting {
+    // Nobody changed its type on the way, either.
+    let sends = arrivals
+        .content_type
+        .iter()
+        .map(|came| Header { name: "content-type".into(), value: came.clone() });
+    let script = Script { headers: sends.collect(), ..script.clone() };
+    let found = by_script(arrivals, &script, thresholds);
+    match found.finding.name {
+        Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind => {
+            let because = format!(
+                "read at the origin itself, so no hop is to blame: {} there: {}",
+                found.finding.name.name(),
+                found.finding.because
+            );
+            Sighting::sure(Verdict::BatchedAtOrigin, Sure::Likely, because)
+        }
+        _ => found,
     }
 }
 

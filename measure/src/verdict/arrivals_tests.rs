@@ -142,6 +142,19 @@ fn the_scripts_pace_gives_every_name() {
 }
 
 #[test]
+fn at_the_origin_itself_no_hop_is_blamed() {
+    let script = Script::headline();
+    let origin = Origin::Own(&script);
+    for group in [10, 41] {
+        let found = seen(&grouped(&script, group), origin).finding;
+        assert_eq!((found.name, found.sure), (Verdict::BatchedAtOrigin, LIKELY));
+        assert!(found.because.starts_with("read at the origin itself"), "{}", found.because);
+    }
+    let plain = Arrivals { content_type: Some("text/plain".into()), ..grouped(&script, 1) };
+    assert_eq!(named(&plain, origin), (Verdict::Live, LIKELY));
+}
+
+#[test]
 fn an_event_whose_end_comes_with_the_next_one_is_one_behind() {
     let script = Script::headline();
     let ends = script.frame_ends();
