@@ -18,6 +18,9 @@ use wasm_bindgen_cli_support::Bindgen;
 /// The stem of what is generated: `web_client.js` and `web_client_bg.wasm`.
 pub const OUT_NAME: &str = "web_client";
 
+/// The worker's script in the folder.
+const WORKER: &str = "worker.js";
+
 /// What goes in and where it comes out.
 #[derive(Clone, Debug)]
 pub struct Build {
@@ -27,6 +30,8 @@ pub struct Build {
     pub out: PathBuf,
     /// The style sheet to copy along as `style.css`.
     pub css: Option<PathBuf>,
+    /// The worker's script, to be put there as `worker.js`.
+    pub worker: Option<PathBuf>,
 }
 
 /// One generated file and what it costs to download.
@@ -78,6 +83,11 @@ fn fill(build: &Build, folder: &Path) -> Result<()> {
     if let Some(css) = &build.css {
         fs::copy(css, folder.join("style.css"))
             .with_context(|| format!("cannot copy {}", css.display()))?;
+    }
+    if let Some(worker) = &build.worker {
+        let text = fs::read_to_string(worker)
+            .with_context(|| format!("cannot read {}", worker.display()))?;
+        fs::write(folder.join(WORKER), slim::script(&text))?;
     }
     Ok(())
 }
@@ -133,9 +143,9 @@ fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// What a browser downloads before the page works: the module and its script, gzipped.
+/// What a browser downloads before the page works: the module and the scripts, gzipped.
 pub fn download(files: &[FileSize]) -> u64 {
-    let needed = |file: &&FileSize| file.name.starts_with(OUT_NAME);
+    let needed = |file: &&FileSize| file.name.starts_with(OUT_NAME) || file.name == WORKER;
     files.iter().filter(needed).map(|file| file.gzipped).sum()
 }
 
@@ -179,7 +189,7 @@ mod tests {
         fs::create_dir(&out).unwrap();
         fs::write(out.join("web_client.js"), "old").unwrap();
         let error =
-            build(&Build { wasm: place.path().join("none.wasm"), out: out.clone(), css: None })
+            build(&Build { wasm: place.path().join("none.wasm"), out: out.clone(), css: None, worker: None })
                 .unwrap_err();
         assert!(error.to_string().contains("--profile page"), "{error}");
         assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
@@ -192,7 +202,7 @@ mod tests {
         fs::create_dir(&out).unwrap();
         fs::write(out.join("web_client.js"), "old").unwrap();
         fs::write(&wasm, "not wasm").unwrap();
-        assert!(build(&Build { wasm, out: out.clone(), css: None }).is_err());
+        assert!(build(&Build { wasm, out: out.clone(), css: None, worker: None }).is_err());
         assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
     }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use measure::clock::{ClockSync, RoundTrip};
 use measure::page::{Finished, Lanes, RunPost};
-use measure::{Arrivals, Ledger, RunId};
+use measure::{Arrivals, Cell, Ledger, RunId};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Request, RequestCache, RequestInit, Response};
@@ -55,6 +55,11 @@ pub async fn sync(step_us: i64) -> Result<ClockSync, ApiError> {
         .ok_or_else(|| ApiError::Unreadable("the page's clock ran backwards".into()))
 }
 
+/// The address of the clock, for whoever is not the page.
+pub fn clock_url() -> String {
+    [&browser::origin(), "/clock"].concat()
+}
+
 /// One round trip to the clock.
 ///
 /// # Errors
@@ -87,6 +92,26 @@ pub async fn ledger(run: RunId) -> Result<Option<Ledger>, ApiError> {
 /// When the emitter does not answer.
 pub async fn wire(run: RunId) -> Result<Option<Arrivals>, ApiError> {
     found(ask(format!("/wire/{run}"), None).await, json::arrivals)
+}
+
+/// Has the native reader read a run of a cell, and waits for what it read: it answers 404 where
+/// the emitter has no native reader, and 409 while another run of it is under way.
+///
+/// # Errors
+/// When there is no such answer.
+pub async fn native(run: RunId, cell: &Cell) -> Result<Arrivals, ApiError> {
+    let (run, script) = (run.to_string(), cell.script.to_query().unwrap_or_default());
+    let mss = cell.link.mss.map_or("loopback".into(), |bytes| bytes.to_string());
+    let mut pairs = vec![
+        ("run", run.as_str()),
+        ("endpoint", cell.endpoint.as_str()),
+        ("mss", mss.as_str()),
+        ("headers", cell.request.headers.name()),
+    ];
+    pairs.extend(cell.request.accept_encoding.iter().map(|text| ("accept_encoding", text.as_str())));
+    pairs.extend(script.iter().map(|(key, value)| (*key, value.as_str())));
+    let path = ["/native?", &browser::encode_query(&pairs)].concat();
+    ask(path, Some(String::new())).await?.read(json::arrivals)
 }
 
 /// Hands a run's arrivals to whoever waits for them.
@@ -156,6 +181,8 @@ async fn ask_in_browser(
     let request = Request::new_with_str_and_init(path, &init)?;
     if post.is_some() {
         request.headers().set("Content-Type", "application/json")?;
+        // What pages of other origins cannot send without asking first.
+        request.headers().set("holdup-page", "1")?;
     }
     let window = web_sys::window().ok_or("there is no window")?;
     let sent = browser::now_us();

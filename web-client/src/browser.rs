@@ -2,8 +2,8 @@
 
 use std::pin::Pin;
 
-use measure::RunId;
 use measure::results::Browser;
+use measure::{RunId, Span};
 use wasm_bindgen::JsValue;
 
 /// How long the clock's step is looked for, at most: a coarse clock steps once a millisecond.
@@ -19,6 +19,33 @@ thread_local! {
 pub fn now_us() -> i64 {
     PERFORMANCE
         .with(|clock| clock.as_ref().map_or(0, |clock| (clock.now() * 1_000.0).round() as i64))
+}
+
+/// Keeps the page's thread busy for that long, on purpose.
+pub fn work(time: Option<Span>) {
+    let Some(time) = time else { return };
+    let until = now_us() + time.as_micros();
+    while now_us() < until {}
+}
+
+/// The protocol that the page's timeline names for a stream that has ended; absent where the
+/// browser does not tell.
+pub fn protocol_of(url: &str) -> Option<String> {
+    PERFORMANCE.with(|clock| {
+        let entry = clock.as_ref()?.get_entries_by_name(url).get(0);
+        let name = JsValue::from_str("nextHopProtocol");
+        let protocol = js_sys::Reflect::get(&entry, &name).ok()?.as_string()?;
+        Some(protocol).filter(|protocol| !protocol.is_empty())
+    })
+}
+
+/// Empties the timeline of requests: the browser keeps only so many, and then drops new ones.
+pub fn clear_requests() {
+    PERFORMANCE.with(|clock| {
+        if let Some(clock) = clock {
+            clock.clear_resource_timings();
+        }
+    });
 }
 
 /// Leaves a mark in the page's performance timeline.

@@ -1,8 +1,8 @@
 //! The page: reads the lanes' streams in this browser, and says who is holding them up.
 //!
-//! The flow: [`runner`] plays a plan; [`run`] plays one cell: it synchronises the clocks, opens
-//! a stream by one of the [`readers`], watches the page meanwhile ([`watch`]), and fetches the
-//! emitter's and the tap's side of the same stream ([`api`]). [`model`] holds what is drawn and
+//! The flow: [`runner`] plays a plan step by step: it synchronises the clocks; [`run`] opens a
+//! stream by one of the [`readers`] and watches the page meanwhile ([`watch`], [`paint`]); then
+//! the emitter's and the tap's side of the same stream are fetched ([`api`]). [`model`] holds what is drawn and
 //! derives the rows with `measure`, the same code that makes the command's table. [`geometry`],
 //! [`split`] and [`words`] turn them into charts, bars and sentences; [`view`] shows them.
 
@@ -14,6 +14,7 @@ pub mod guard;
 pub mod json;
 pub mod model;
 pub mod once;
+pub mod paint;
 pub mod readers;
 pub mod run;
 pub mod runner;

@@ -1,4 +1,4 @@
-//! Both readers on streams from Blob URLs: no server, a real browser.
+//! The readers on streams from Blob URLs: no server, a real browser.
 
 // Clippy takes these for plain functions, not for tests.
 #![allow(clippy::unwrap_used)]
@@ -13,7 +13,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use web_client::browser::now_us;
 use web_client::once::Once;
-use web_client::readers::{self, Log, SharedLog};
+use web_client::readers::{self, Log, Means, SharedLog};
 
 wasm_bindgen_test_configure!(run_in_browser);
 

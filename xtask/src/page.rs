@@ -7,7 +7,7 @@ use crate::{cargo, check, tools};
 /// Where cargo puts the page's module.
 const WASM: &str = "target/wasm32-unknown-unknown/page/web_client.wasm";
 
-/// Most that the page's script and module may weigh gzipped, units of 1,000 bytes: what a slow
+/// Most that the page's scripts and module may weigh gzipped, units of 1,000 bytes: what a slow
 /// mobile link brings within half a second.
 const MAX_KB: &str = "250";
 
@@ -34,6 +34,8 @@ pub(crate) fn build() -> Result<()> {
         WASM,
         "--css",
         "web-client/style.css",
+        "--worker",
+        "web-client/worker.js",
         "--out",
         "pkg",
         "--max-gzip-kb",

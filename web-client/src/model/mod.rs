@@ -88,10 +88,10 @@ impl LaneModel {
         self.with_raw(drawn).unwrap_or_default()
     }
 
-    /// The text to show.
+    /// The text to show; what is shown now is what the next frame paints.
     pub fn text(&self) -> String {
         let text = |raw: &mut LaneRaw| match &raw.live {
-            Some((log, ..)) => log.borrow().text.clone(),
+            Some((log, ..)) => log.borrow_mut().show(),
             None => raw.text.clone(),
         };
         self.with_raw(text)
@@ -138,6 +138,7 @@ impl Model {
             clock: None,
             activity: Activity::WarmingUp,
             ending: None,
+            left_out: None,
             sight: Sight::InTurn,
             rows: Vec::new(),
         };
@@ -267,6 +268,11 @@ impl Model {
         lanes.iter().find(|(own, _)| own == name).map(|(_, lane)| lane.clone())
     }
 
+    /// The state of the lane that a cell's streams run in.
+    pub fn lane_of(&self, cell: &RunCell) -> Option<LaneModel> {
+        self.lane(&cell.endpoint)
+    }
+
     /// Where a lane's tap listens.
     pub fn origin_of(&self, cell: &RunCell) -> Option<String> {
         self.look(|state| {
@@ -338,9 +344,8 @@ impl Model {
             for (planned, latest) in latest {
                 state.grow_domain(planned, latest);
             }
-            // Rows of one sight are derived together and replace those that were there.
-            let sight = rows.first().map(Row::sight);
-            state.rows.retain(|row| Some(row.sight()) != sight);
+            // Rows are derived anew and replace those that were there.
+            state.rows.retain(|row| rows.iter().all(|new| new.result.id != row.result.id));
             state.rows.extend(rows);
         });
     }
@@ -360,6 +365,7 @@ impl Model {
             state.domain = geometry::domain(state.script().duration(), Span::ZERO);
             state.rows.clear();
             state.ending = None;
+            state.left_out = None;
             state.sight = Sight::InTurn;
             state.reader = first_reader(&state.settings);
         });

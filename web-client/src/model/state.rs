@@ -102,6 +102,8 @@ pub struct State {
     pub activity: Activity,
     /// How the last plan ended.
     pub ending: Option<Ending>,
+    /// What of the plan was left out and why, in one sentence.
+    pub left_out: Option<String>,
     /// Which runs are looked at.
     pub sight: Sight,
     /// Whose figures are looked at, where there are two readers.

@@ -6,9 +6,9 @@
 
 use std::cell::Cell;
 
-use measure::RunId;
 use measure::arrivals::End;
 use measure::frames::{Recognised, recognise};
+use measure::{RunId, Span};
 use wasm_bindgen::JsCast;
 use web_sys::{EventSource, MessageEvent};
 
@@ -25,13 +25,20 @@ pub struct Source {
 }
 
 impl Source {
-    /// Calls the stream.
+    /// Calls the stream. The page works for `work` after each task that brought events.
     ///
     /// # Errors
     /// When the browser refuses the address.
-    pub fn open(url: &str, run: RunId, log: SharedLog, done: Once<()>) -> Result<Source, String> {
+    pub fn open(
+        url: &str,
+        run: RunId,
+        work: Option<Span>,
+        log: SharedLog,
+        done: Once<()>,
+    ) -> Result<Source, String> {
         let webkit = browser::name_of(&agent()).0 == "webkit";
-        let marker = TaskMarker::new(webkit).map_err(|error| browser::describe(&error))?;
+        let after = move || browser::work(work);
+        let marker = TaskMarker::new(webkit, after).map_err(|error| browser::describe(&error))?;
         let source = EventSource::new(url)
             .map_err(|error| format!("EventSource refused {url}: {}", browser::describe(&error)))?;
         let handlers = [

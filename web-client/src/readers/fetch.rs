@@ -6,7 +6,7 @@ use std::rc::Rc;
 use js_sys::{Reflect, Uint8Array};
 use measure::arrivals::{Delivery, End};
 use measure::frames::FrameReader;
-use measure::{RunId, Stamp};
+use measure::{RunId, Span, Stamp};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
@@ -25,11 +25,17 @@ pub struct Fetching {
 }
 
 impl Fetching {
-    /// Calls the stream.
+    /// Calls the stream. The page works for `work` after each delivery.
     ///
     /// # Errors
     /// When the browser refuses the address.
-    pub fn open(url: &str, run: RunId, log: SharedLog, done: Once<()>) -> Result<Fetching, String> {
+    pub fn open(
+        url: &str,
+        run: RunId,
+        work: Option<Span>,
+        log: SharedLog,
+        done: Once<()>,
+    ) -> Result<Fetching, String> {
         let controller = AbortController::new().map_err(|error| describe(&error))?;
         let request = request(url, &controller).map_err(|error| describe(&error))?;
         let dropped = Rc::new(Cell::new(false));
@@ -38,7 +44,9 @@ impl Fetching {
         let silent = dropped.clone();
         browser::spawn(async move {
             let end = match JsFuture::from(response).await {
-                Ok(response) => read(response.unchecked_into(), run, &log, &silent).await,
+                Ok(response) => {
+                    read(response.unchecked_into(), run, work, &log, &silent).await
+                }
                 Err(error) => {
                     End::Failed { what: format!("the request failed: {}", describe(&error)) }
                 }
@@ -70,7 +78,13 @@ fn request(url: &str, controller: &AbortController) -> Result<Request, JsValue> 
     Ok(request)
 }
 
-async fn read(response: Response, run: RunId, log: &SharedLog, silent: &Cell<bool>) -> End {
+async fn read(
+    response: Response,
+    run: RunId,
+    work: Option<Span>,
+    log: &SharedLog,
+    silent: &Cell<bool>,
+) -> End {
     let at = browser::now_us();
     if silent.get() {
         return End::Cut;
@@ -91,15 +105,16 @@ async fn read(response: Response, run: RunId, log: &SharedLog, silent: &Cell<boo
             return End::Cut;
         }
         match outcome.map(|chunk| bytes_of(&chunk)) {
-            Ok(Some(bytes)) => deliver(&bytes, at, &mut frames, log),
+            Ok(Some(bytes)) => {
+                deliver(&bytes, at, &mut frames, log);
+                browser::work(work);
+            }
             Ok(None) => break End::Closed,
             // What the framing calls an error after the head is a stream that was cut.
             Err(_) => break End::Cut,
         }
     };
-    let mut log = log.borrow_mut();
-    log.arrivals.foreign_frames = frames.foreign_frames();
-    log.arrivals.tail_bytes = frames.finish();
+    log.borrow_mut().read_out(frames);
     end
 }
 

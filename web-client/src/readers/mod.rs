@@ -1,22 +1,32 @@
-//! The two readers of this page behind one face: `EventSource` and `fetch`.
+//! The three readers of this page behind one face: `EventSource`, `fetch`, and `fetch` in a worker.
 //!
 //! A reader takes the time first, in its callback, then writes into a plain [`Log`]; nothing
 //! reactive is touched there. Dropping a [`Stream`] closes it and lets its handlers go.
 
 pub mod eventsource;
 pub mod fetch;
+pub mod open;
 pub mod tasks;
+pub mod worker;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use measure::arrivals::{Arrivals, Delivery, End, FrameMark, Reader};
-use measure::{RunId, Stamp};
+use measure::frames::FrameReader;
+use measure::{RunId, Span, Stamp};
 
 use crate::once::Once;
+use worker::{Shift, Worker};
 
 /// Text kept for the eye: more than two lines of the widest lane can show.
 const TEXT_TAIL: usize = 900;
+
+/// Whether a reader's deliveries are an estimate: to an `EventSource` nobody tells which events
+/// came with one read (see [`tasks`]).
+pub fn deliveries_are_estimated(reader: Reader) -> bool {
+    reader == Reader::Eventsource
+}
 
 /// What one stream has given so far, in the page's own clock.
 pub struct Log {
@@ -30,6 +40,12 @@ pub struct Log {
     pub ended: bool,
     /// How often the browser opened the stream anew.
     pub reconnects: u32,
+    /// The longest task of the worker that read, microseconds; absent where none did.
+    pub worker_longest_us: Option<i64>,
+    /// How many deliveries' text the view has taken to show.
+    shown: usize,
+    /// For how many deliveries it is known whether, and when, they were painted.
+    painted: usize,
 }
 
 /// A log as its reader, its run and its lane share it.
@@ -44,6 +60,9 @@ impl Log {
             heard_us: call_us,
             ended: false,
             reconnects: 0,
+            worker_longest_us: None,
+            shown: 0,
+            painted: 0,
         }))
     }
 
@@ -77,6 +96,36 @@ impl Log {
         }
     }
 
+    /// The text for the view to show, of all that has come by now.
+    pub fn show(&mut self) -> String {
+        self.shown = self.arrivals.deliveries.len();
+        self.text.clone()
+    }
+
+    /// Notes that the text of the first `drawn` deliveries was painted, as far as the view has
+    /// shown it. The first time counts.
+    pub fn note_painted(&mut self, drawn: usize, at_us: i64) {
+        let drawn = drawn.min(self.shown);
+        if let Some(fresh) = self.arrivals.deliveries.get_mut(self.painted..drawn) {
+            for delivery in fresh.iter_mut().filter(|one| one.frames.iter().any(|mark| mark.text)) {
+                delivery.painted = Some(Stamp(at_us));
+            }
+            self.painted = drawn;
+        }
+    }
+
+    /// Whether there is text whose painting is not known yet.
+    pub fn awaits_paint(&self) -> bool {
+        let fresh = self.arrivals.deliveries.get(self.painted..).unwrap_or_default();
+        fresh.iter().any(|delivery| delivery.frames.iter().any(|mark| mark.text))
+    }
+
+    /// Takes in what a byte stream's reader says at the end of its stream.
+    fn read_out(&mut self, frames: FrameReader) {
+        self.arrivals.foreign_frames = frames.foreign_frames();
+        self.arrivals.tail_bytes = frames.finish();
+    }
+
     /// Ends the stream; the first end is the one that counts.
     pub fn finish(&mut self, end: End, at_us: i64) {
         if !self.ended {
@@ -93,26 +142,43 @@ pub enum Stream {
     EventSource(eventsource::Source),
     /// By `fetch`.
     Fetch(fetch::Fetching),
+    /// By `fetch` in a worker.
+    FetchWorker(worker::Reading),
 }
 
-/// Calls the stream. What comes goes into the log; `done` is set at the end.
+/// Who reads, with what it needs for it.
+#[derive(Clone)]
+pub enum Means {
+    /// `EventSource`.
+    EventSource,
+    /// `fetch` on the page's own thread.
+    Fetch,
+    /// `fetch` in this worker, whose stamps are brought to the page's clock.
+    FetchWorker(Rc<Worker>, Shift),
+}
+
+/// Calls the stream. What comes goes into the log; `done` is set at the end. After each delivery
+/// the page works for `work`, on purpose.
 ///
 /// # Errors
-/// When the browser refuses even to begin, or the reader is not one of this page's.
+/// When the browser refuses even to begin.
 pub fn open(
-    reader: Reader,
+    means: Means,
     url: &str,
     run: RunId,
+    work: Option<Span>,
     log: &SharedLog,
     done: &Once<()>,
 ) -> Result<Stream, String> {
-    match reader {
-        Reader::Eventsource => {
-            eventsource::Source::open(url, run, log.clone(), done.clone()).map(Stream::EventSource)
+    let (log, done) = (log.clone(), done.clone());
+    match means {
+        Means::EventSource => {
+            eventsource::Source::open(url, run, work, log, done).map(Stream::EventSource)
         }
-        Reader::Fetch => {
-            fetch::Fetching::open(url, run, log.clone(), done.clone()).map(Stream::Fetch)
+        Means::Fetch => fetch::Fetching::open(url, run, work, log, done).map(Stream::Fetch),
+        Means::FetchWorker(worker, shift) => {
+            worker::Reading::open(&worker, shift, url, run, work, log, done)
+                .map(Stream::FetchWorker)
         }
-        other => Err(format!("this page has no reader called {}", other.name())),
     }
 }

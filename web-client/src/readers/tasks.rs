@@ -37,17 +37,18 @@ enum Poster {
 }
 
 impl TaskMarker {
-    /// A marker for this engine.
+    /// A marker for this engine; `after` is called after each task that was asked for.
     ///
     /// # Errors
     /// When the browser has no message channel.
-    pub fn new(webkit: bool) -> Result<TaskMarker, JsValue> {
+    pub fn new(webkit: bool, after: impl Fn() + 'static) -> Result<TaskMarker, JsValue> {
         let state = Rc::new(State { task: Cell::new(0), waiting: Cell::new(false) });
         let next = {
             let state = state.clone();
             move || {
                 state.waiting.set(false);
                 state.task.set(state.task.get() + 1);
+                after();
             }
         };
         let poster = if webkit {
