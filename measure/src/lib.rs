@@ -9,6 +9,7 @@
 //! what the evidence shows; [`results`] is the document that all of it lands in.
 
 pub mod arrivals;
+pub mod cause;
 pub mod cell;
 pub mod clock;
 pub mod frames;
