@@ -8,10 +8,11 @@ use measure::cell::HeaderSet;
 use measure::frames::FrameReader;
 use measure::{Arrivals, Delivery, End, Reader, RunId, Stamp};
 use wire::decode::Decoder;
-use wire::http1::ResponseFramer;
+use wire::http1::{Head, ResponseFramer};
 use wire::{Moment, Options, RECV_BUFFER, Socket};
 
-use crate::request::{self, Target};
+use crate::bounded::Bounded;
+use crate::request::{self, Form, Target};
 
 /// How long a stream may be silent: above every pace and every hold that the presets play
 /// (the longest held answer comes after some 10 s), and an end for one that never speaks.
@@ -26,13 +27,38 @@ pub struct Ask {
     pub target: Target,
     /// With which headers.
     pub headers: HeaderSet,
-    /// `Accept-Encoding` instead of the header set's own.
+    /// `Accept-Encoding` instead of the header set's own; an empty one for none.
     pub accept_encoding: Option<String>,
+    /// Method, version, more fields, body.
+    pub form: Form,
+    /// How much of the stream is read; absent for all of it.
+    pub limit: Option<Limit>,
     /// Switches of the connection.
     pub options: Options,
     /// Read this many bytes at a time with this pause after each read; absent for a reader that
     /// reads as fast as it can.
     pub slow: Option<(usize, Duration)>,
+}
+
+/// How much of a stream is read: streams of other people's may never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// From the call on.
+    pub time: Duration,
+    /// Bytes from the socket.
+    pub bytes: u64,
+}
+
+/// What an answer showed beside its arrivals.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// What came when.
+    pub arrivals: Arrivals,
+    /// The response's head, if it came.
+    pub head: Option<Head>,
+    /// Whether the reader stopped at its own limit; the arrivals then end with `TimedOut` and
+    /// that limit.
+    pub stopped: bool,
 }
 
 impl Ask {
@@ -47,6 +73,8 @@ impl Ask {
             },
             headers: HeaderSet::Plain,
             accept_encoding: None,
+            form: Form::default(),
+            limit: None,
             options: Options { read_timeout: Some(SILENCE), ..Options::default() },
             slow: None,
         }
@@ -55,6 +83,13 @@ impl Ask {
 
 /// Asks, reads to the end and says what came when. Whatever fails is in the arrivals' end.
 pub fn read(ask: &Ask, run: RunId) -> Arrivals {
+    observe(ask, run).arrivals
+}
+
+/// The same, with the response's head.
+pub fn observe(ask: &Ask, run: RunId) -> Observed {
+    let mut head = None;
+    let mut stopped = false;
     let call = stamp(Moment::now());
     let mut arrivals = Arrivals::begin(run, Reader::Recv, call);
     match wire::connect(ask.address, &ask.options) {
@@ -62,10 +97,27 @@ pub fn read(ask: &Ask, run: RunId) -> Arrivals {
             arrivals.connected = Some(stamp(connected));
             arrivals.segment_bytes = socket.segment_bytes();
             let encoding = ask.accept_encoding.as_deref();
-            let request = request::render(&ask.target, ask.headers, encoding);
+            let request = request::render(&ask.target, ask.headers, encoding, &ask.form);
             let silence = ask.options.read_timeout.unwrap_or(SILENCE);
             arrivals.end = match socket.send_all(&request) {
-                Ok(_) => follow(&mut socket, &mut arrivals, silence, ask.slow),
+                Ok(_) => {
+                    let response = Response::new(arrivals.run);
+                    let (end, came) = match ask.limit {
+                        None => response.follow(&mut socket, &mut arrivals, silence, ask.slow),
+                        Some(limit) => {
+                            let mut bounded = Bounded::new(&mut socket, limit, call, silence);
+                            let came =
+                                response.follow(&mut bounded, &mut arrivals, silence, ask.slow);
+                            stopped = bounded.stopped();
+                            came
+                        }
+                    };
+                    head = came;
+                    match ask.limit.filter(|_| stopped) {
+                        Some(limit) => End::TimedOut { limit_us: limit.time.as_micros() as i64 },
+                        None => end,
+                    }
+                }
                 Err(error) => failed("send the request", ask.address, &error),
             };
             arrivals.segments_in = socket.segments_in();
@@ -73,7 +125,7 @@ pub fn read(ask: &Ask, run: RunId) -> Arrivals {
         Err(error) => arrivals.end = End::Failed { what: error.to_string() },
     }
     arrivals.ended = stamp(Moment::now());
-    arrivals
+    Observed { arrivals, head, stopped }
 }
 
 fn stamp(moment: Moment) -> Stamp {
@@ -92,47 +144,7 @@ pub fn follow(
     silence: Duration,
     slow: Option<(usize, Duration)>,
 ) -> End {
-    let mut response = Response::new(arrivals.run);
-    let mut buffer = vec![0; slow.map_or(RECV_BUFFER, |(bytes, _)| bytes.max(1))];
-    let end = loop {
-        let read = match socket.recv(&mut buffer) {
-            Ok(read) => read,
-            Err(error)
-                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
-            {
-                break End::TimedOut { limit_us: silence.as_micros() as i64 };
-            }
-            Err(error) => {
-                break End::Failed { what: format!("the connection broke while reading: {error}") };
-            }
-        };
-        if read.bytes == 0 {
-            break if response.framer.close_is_the_end() { End::Closed } else { End::Cut };
-        }
-        let mut delivery = Delivery {
-            entered: Some(stamp(read.entered)),
-            kernel: read.kernel.map(stamp),
-            bytes: Some(read.bytes as u64),
-            ..Delivery::at(stamp(read.at))
-        };
-        let fed = response.feed(&buffer[..read.bytes], &mut delivery, arrivals);
-        arrivals.deliveries.push(delivery);
-        if let Err(what) = fed {
-            break End::Failed { what };
-        }
-        if response.framer.is_done() {
-            break End::Closed;
-        }
-        // A slow reader begins to be slow with the body: a pause after a head that came alone
-        // would be billed to who sent it alone.
-        let begun = arrivals.deliveries.iter().any(|d| d.body_bytes.is_some_and(|bytes| bytes > 0));
-        if let Some((_, pause)) = slow.filter(|_| begun) {
-            std::thread::sleep(pause);
-        }
-    };
-    arrivals.foreign_frames = response.frames.foreign_frames();
-    arrivals.tail_bytes = response.frames.finish();
-    end
+    Response::new(arrivals.run).follow(socket, arrivals, silence, slow).0
 }
 
 struct Response {
@@ -144,6 +156,62 @@ struct Response {
 impl Response {
     fn new(run: RunId) -> Response {
         Response { framer: ResponseFramer::new(), decoder: None, frames: FrameReader::new(run) }
+    }
+
+    /// Also returns the response's head, if it came.
+    fn follow(
+        mut self,
+        socket: &mut impl Socket,
+        arrivals: &mut Arrivals,
+        silence: Duration,
+        slow: Option<(usize, Duration)>,
+    ) -> (End, Option<Head>) {
+        let mut buffer = vec![0; slow.map_or(RECV_BUFFER, |(bytes, _)| bytes.max(1))];
+        let end = loop {
+            let read = match socket.recv(&mut buffer) {
+                Ok(read) => read,
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    break End::TimedOut { limit_us: silence.as_micros() as i64 };
+                }
+                Err(error) => {
+                    break End::Failed {
+                        what: format!("the connection broke while reading: {error}"),
+                    };
+                }
+            };
+            if read.bytes == 0 {
+                break if self.framer.close_is_the_end() { End::Closed } else { End::Cut };
+            }
+            let mut delivery = Delivery {
+                entered: Some(stamp(read.entered)),
+                kernel: read.kernel.map(stamp),
+                bytes: Some(read.bytes as u64),
+                ..Delivery::at(stamp(read.at))
+            };
+            let fed = self.feed(&buffer[..read.bytes], &mut delivery, arrivals);
+            arrivals.deliveries.push(delivery);
+            if let Err(what) = fed {
+                break End::Failed { what };
+            }
+            if self.framer.is_done() {
+                break End::Closed;
+            }
+            // A slow reader begins to be slow with the body: a pause after a head that came alone
+            // would be billed to who sent it alone.
+            let begun =
+                arrivals.deliveries.iter().any(|d| d.body_bytes.is_some_and(|bytes| bytes > 0));
+            if let Some((_, pause)) = slow.filter(|_| begun) {
+                std::thread::sleep(pause);
+            }
+        };
+        arrivals.foreign_frames = self.frames.foreign_frames();
+        arrivals.tail_bytes = self.frames.finish();
+        (end, self.framer.head().cloned())
     }
 
     /// Takes one read apart; the frames it completed go into its delivery.

@@ -1,5 +1,7 @@
 //! Requests: plain ones, and byte for byte what Chromium sends.
 
+use std::fmt;
+
 use measure::cell::HeaderSet;
 
 pub use measure::plan::BROWSER_ENCODINGS;
@@ -19,9 +21,47 @@ pub struct Target {
     pub origin: String,
 }
 
+/// What a request is besides its target and its header set.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Form {
+    /// The method.
+    pub method: String,
+    /// Minor version of HTTP/1 that it names: 1, or 0 for an answer without chunks.
+    pub minor: u8,
+    /// More header fields; each takes the place of one of its name. They must be free of line
+    /// ends.
+    pub fields: Vec<(String, String)>,
+    /// The body; its length is said when there is one.
+    pub body: Vec<u8>,
+}
+
+impl Default for Form {
+    fn default() -> Form {
+        Form { method: "GET".into(), minor: 1, fields: Vec::new(), body: Vec::new() }
+    }
+}
+
+impl fmt::Debug for Form {
+    /// Without values: they may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.fields.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Form")
+            .field("method", &self.method)
+            .field("minor", &self.minor)
+            .field("fields", &names)
+            .field("body_bytes", &self.body.len())
+            .finish()
+    }
+}
+
 /// The request's bytes. `accept_encoding` replaces the header set's own; an empty one leaves
 /// the header out.
-pub fn render(target: &Target, headers: HeaderSet, accept_encoding: Option<&str>) -> Vec<u8> {
+pub fn render(
+    target: &Target,
+    headers: HeaderSet,
+    accept_encoding: Option<&str>,
+    form: &Form,
+) -> Vec<u8> {
     let Target { host, path, origin } = target;
     let agent = format!(
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{CHROMIUM_VERSION}.0.0.0 Safari/537.36"
@@ -78,12 +118,21 @@ pub fn render(target: &Target, headers: HeaderSet, accept_encoding: Option<&str>
             ("Accept-Language", "en-US,en;q=0.9"),
         ],
     };
-    let mut request = format!("GET {path} HTTP/1.1\r\n");
-    for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+    let length = form.body.len().to_string();
+    let own = fields.into_iter().filter(|(name, value)| {
+        let replaced = form.fields.iter().any(|(field, _)| field.eq_ignore_ascii_case(name));
+        // HTTP/1.0 has its own meaning of it: a length, and no close at the end.
+        let kept = form.minor == 0 && *name == "Connection";
+        !value.is_empty() && !replaced && !kept
+    });
+    let more = form.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let body = (!form.body.is_empty()).then_some(("Content-Length", length.as_str()));
+    let mut request = format!("{} {path} HTTP/1.{}\r\n", form.method, form.minor);
+    for (name, value) in own.chain(more).chain(body) {
         request.push_str(&format!("{name}: {value}\r\n"));
     }
     request.push_str("\r\n");
-    request.into_bytes()
+    [request.as_bytes(), &form.body].concat()
 }
 
 #[cfg(test)]
@@ -96,7 +145,28 @@ mod tests {
             path: "/stream?run=1".into(),
             origin: "http://127.0.0.1:4001".into(),
         };
-        String::from_utf8(render(&target, headers, encoding)).unwrap()
+        String::from_utf8(render(&target, headers, encoding, &Form::default())).unwrap()
+    }
+
+    #[test]
+    fn a_form_changes_the_line_and_replaces_fields() {
+        let target = Target { host: "h".into(), path: "/v1".into(), origin: "http://h".into() };
+        let form = Form {
+            method: "POST".into(),
+            minor: 0,
+            fields: vec![
+                ("accept".into(), "text/event-stream".into()),
+                ("Authorization".into(), "Bearer secret".into()),
+            ],
+            body: b"{}".to_vec(),
+        };
+        let request = render(&target, HeaderSet::ChromiumFetch, Some(""), &form);
+        let request = String::from_utf8(request).unwrap();
+        assert!(request.starts_with("POST /v1 HTTP/1.0\r\nHost: h\r\nPragma"), "{request}");
+        assert!(request.ends_with("Content-Length: 2\r\n\r\n{}"), "{request}");
+        assert!(!request.contains("Accept: */*") && !request.contains("Connection"), "{request}");
+        assert!(request.contains("\r\naccept: text/event-stream\r\n"), "{request}");
+        assert!(!format!("{form:?}").contains("secret"), "{form:?}");
     }
 
     #[test]

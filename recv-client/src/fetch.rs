@@ -1,0 +1,132 @@
+//! Short answers, read whole: a ledger, a clock, an identity.
+
+use std::io;
+use std::time::Duration;
+
+use measure::Stamp;
+use wire::http1::{FramingError, Head, ResponseFramer};
+use wire::{Moment, RECV_BUFFER, Socket as _};
+
+use crate::bounded::Bounded;
+use crate::read::{Ask, Limit, SILENCE};
+use crate::request;
+
+/// An answer that was read whole.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Its head.
+    pub head: Head,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// Just before the request was written.
+    pub sent: Stamp,
+    /// When the last byte was there.
+    pub received: Stamp,
+}
+
+/// No whole answer.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// No connection.
+    #[error("{0}")]
+    Connect(io::Error),
+    /// It broke, or took too long.
+    #[error("{what}: {error}")]
+    Broken {
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// It is no HTTP/1.
+    #[error(transparent)]
+    Framing(#[from] FramingError),
+    /// It ended early.
+    #[error("the answer ended before it was whole")]
+    Cut,
+    /// It is larger than was allowed.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(u64),
+}
+
+/// Asks and reads an answer of at most `limit` whole.
+///
+/// # Errors
+/// When it cannot be had whole within the limit.
+pub fn fetch(ask: &Ask, limit: Limit) -> Result<Page, FetchError> {
+    let broken = |what| move |error| FetchError::Broken { what, error };
+    let call = Moment::now();
+    let (mut socket, _) = wire::connect(ask.address, &ask.options).map_err(FetchError::Connect)?;
+    let silence: Duration = ask.options.read_timeout.unwrap_or(SILENCE);
+    let mut socket = Bounded::new(&mut socket, limit, Stamp(call.micros()), silence);
+    let encoding = ask.accept_encoding.as_deref();
+    let request = request::render(&ask.target, ask.headers, encoding, &ask.form);
+    let sent = Stamp(Moment::now().micros());
+    socket.send_all(&request).map_err(broken("sending the request"))?;
+    let mut framer = ResponseFramer::new();
+    let mut body = Vec::new();
+    let mut buffer = vec![0; RECV_BUFFER];
+    let mut came = 0;
+    let received = loop {
+        let read = socket.recv(&mut buffer).map_err(broken("reading the answer"))?;
+        if read.bytes == 0 && !framer.close_is_the_end() {
+            return Err(FetchError::Cut);
+        }
+        framer.feed(&buffer[..read.bytes], |part| body.extend_from_slice(part))?;
+        came += read.bytes as u64;
+        if read.bytes == 0 || framer.is_done() {
+            break Stamp(read.at.micros());
+        }
+        if came >= limit.bytes {
+            return Err(FetchError::TooLarge(limit.bytes));
+        }
+    };
+    let head = framer.head().cloned().ok_or(FetchError::Cut)?;
+    Ok(Page { head, body, sent, received })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::net::{SocketAddr, TcpListener};
+
+    fn serve(answer: &'static [u8], stay: Duration) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]).unwrap();
+            stream.write_all(answer).unwrap();
+            std::thread::sleep(stay);
+        });
+        address
+    }
+
+    fn ask(answer: &'static [u8], stay: Duration) -> Result<Page, FetchError> {
+        let limit = Limit { time: Duration::from_millis(300), bytes: 1024 };
+        fetch(&Ask::plain(serve(answer, stay), "/clock"), limit)
+    }
+
+    #[test]
+    fn an_answer_is_read_whole_and_timed() {
+        let page = ask(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", Duration::ZERO).unwrap();
+        assert_eq!((page.body.as_slice(), page.head.status), (&b"{}"[..], 200));
+        assert!(page.received >= page.sent);
+    }
+
+    #[test]
+    fn what_is_not_whole_has_a_name() {
+        let zero = Duration::ZERO;
+        let cut = ask(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", zero);
+        assert!(matches!(cut, Err(FetchError::Cut)), "{cut:?}");
+        let foreign = ask(b"SSH-2.0-x\r\n", zero);
+        assert!(matches!(foreign, Err(FetchError::Framing(_))), "{foreign:?}");
+        let silent = ask(b"", Duration::from_secs(2));
+        assert!(matches!(silent, Err(FetchError::Broken { .. })), "{silent:?}");
+        static LARGE: [u8; 4096] = [b' '; 4096];
+        static HEAD: &[u8] = b"HTTP/1.0 200 OK\r\n\r\n";
+        let large: &'static [u8] = [HEAD, &LARGE].concat().leak();
+        assert!(matches!(ask(large, zero), Err(FetchError::TooLarge(1024))));
+    }
+}
