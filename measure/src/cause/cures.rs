@@ -194,15 +194,44 @@ pub(super) const HEADER_IGNORED: &[Cure] = &[
     },
 ];
 
-pub(super) const HOP_BUFFERS: &[Cure] = &[Cure {
-    software: Software::Origin,
-    versions: "whatever the hop is",
-    place: "the head of each streaming answer",
-    lines: "X-Accel-Buffering: no\nCache-Control: no-cache, no-transform",
-    price: "caches and compressors leave the answer alone; a hop that knows neither header goes on as before",
-    without_effect: "ask hop by hop, each as --against the one before it, until two differ: the hop between them holds",
-    ..DOCUMENTED
-}];
+pub(super) const HOP_BUFFERS: &[Cure] = &[
+    Cure {
+        software: Software::Traefik,
+        versions: "3.7.13",
+        place: "the router",
+        lines: "# take the buffering middleware out of its middlewares",
+        price: "requests are no longer limited in size, nor retried, by that middleware",
+        shown_by: &[("traefik-buffering", "traefik")],
+        ..MEASURED
+    },
+    Cure {
+        software: Software::Apache,
+        versions: "2.4.71",
+        place: "the location or virtual host",
+        lines: "# take BUFFER out of SetOutputFilter",
+        price: "small writes of the origin are sent as they come",
+        shown_by: &[("apache-buffer", "apache")],
+        ..MEASURED
+    },
+    Cure {
+        software: Software::Varnish,
+        versions: "7.1.1",
+        place: "vcl_backend_response",
+        lines: "set beresp.do_stream = true;",
+        price: "none: it is the default; an answer is delivered while it is fetched",
+        shown_by: &[("varnish-no-stream", "varnish")],
+        ..MEASURED
+    },
+    Cure {
+        software: Software::Origin,
+        versions: "whatever the hop is",
+        place: "the head of each streaming answer",
+        lines: "X-Accel-Buffering: no\nCache-Control: no-cache, no-transform",
+        price: "caches and compressors leave the answer alone; a hop that knows neither header goes on as before",
+        without_effect: "ask hop by hop, each as --against the one before it, until two differ: the hop between them holds",
+        ..DOCUMENTED
+    },
+];
 
 pub(super) const ONE_BEHIND: &[Cure] = &[Cure {
     software: Software::Origin,

@@ -2,9 +2,12 @@
 //!
 //! Data without I/O, the same for the doctor, the ground-truth matrix and the page. A cause is a
 //! mechanism; which software it is in, is known from a configuration or only suspected from a
-//! header. [`table`] holds the causes, [`cures`] what cures them.
+//! header. [`table`] holds the causes, [`cures`] what cures them, [`naming`] goes from facts to a
+//! cause, [`suspects`] says what response headers say of the hops.
 
 pub mod cures;
+pub mod naming;
+pub mod suspects;
 pub mod table;
 
 use serde::{Deserialize, Serialize};
