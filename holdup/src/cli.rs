@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Plays streams through the pinned proxies and reads them natively
     Measure(Measure),
-    /// Reads the same streams by the page in a real browser
+    /// Reads the same streams by the page in real browsers
     Browse(Browse),
     /// Runs the emitter alone, to stand behind a proxy of one's own
     Emit(Emit),
@@ -138,9 +138,19 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 pub(crate) struct Browse {
-    /// The browser
-    #[arg(long, value_name = "NAME", default_value = "chromium")]
-    pub(crate) browser: crate::browser::Engine,
+    /// Browsers, separated by commas; each plays the same plan, one after the other
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "chromium")]
+    pub(crate) browser: Vec<crate::browser::Wanted>,
+    /// A WebDriver service that has the browsers, such as a Selenium Grid, instead of drivers
+    /// that are started here
+    #[arg(long, value_name = "URL")]
+    pub(crate) webdriver: Option<crate::browser::Service>,
+    /// Where to serve the page; taps listen at the same address [default: a free port of 127.0.0.1]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The name or address under which browsers on other machines reach this one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) public_host: Option<String>,
     /// What to measure
     #[arg(long, value_name = "NAME", default_value = "headline")]
     pub(crate) preset: String,

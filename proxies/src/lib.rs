@@ -24,5 +24,5 @@ pub use names::{
 };
 pub use pool::{Fetched, Listing, Proxies, ProxyError};
 pub use registry::{Registry, UpstreamProtocol};
-pub use source::{OwnProgram, Program, Progress, Source, Sources, State};
+pub use source::{OwnProgram, Program, Progress, Source, Sources, State, cache_folder};
 pub use template::RenderError;

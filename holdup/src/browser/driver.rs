@@ -1,102 +1,94 @@
-//! A supervised driver and its one session.
+//! A browser that is driven: its one session, and below it the driver where that is ours.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use proxies::supervise::{Command, Supervised, Supervisor};
-use serde_json::Value;
 
-use crate::browser::Engine;
+use crate::browser::display::Display;
+use crate::browser::engine::{Engine, Found, Place};
+use crate::browser::error::{DriverError, no_answer, no_session, too_late};
+use crate::browser::service::Service;
 
 /// How long a driver may take to listen, and a browser to start on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How long one WebDriver command may take. A dead browser answers not at all.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
 
-/// A browser that cannot be driven.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DriverError {
-    #[error("no {driver} found for {engine}: {install}")]
-    Missing { engine: &'static str, driver: &'static str, install: &'static str },
-    #[error("{driver} did not start: {why}{}", last(log))]
-    Start { driver: &'static str, why: String, log: Vec<String> },
-    #[error(
-        "{engine} did not start within {START_LIMIT:?}: {why} (is the browser itself there? {install}){}",
-        last(log)
-    )]
-    Session { engine: &'static str, install: &'static str, why: String, log: Vec<String> },
-    #[error("{engine} stopped answering: {why}{}", last(log))]
-    Gone { engine: &'static str, why: String, log: Vec<String> },
-}
-
-fn last(log: &[String]) -> String {
-    match log.last() {
-        Some(line) => format!("; its last words: {}", line.trim()),
-        None => String::new(),
-    }
-}
-
-/// A running driver with one browser session.
+/// A browser with one session.
 pub(crate) struct Driver {
-    engine: Engine,
-    client: Client,
+    pub(super) engine: Engine,
+    pub(super) client: Client,
+    // Dropped in this order: the browser before its screen, all before their folder.
+    own: Option<Own>,
+}
+
+/// What was started for it on this machine.
+struct Own {
     child: Supervised,
-    // Removed when the driver goes.
+    _screen: Option<Display>,
     _scratch: tempfile::TempDir,
 }
 
 impl Driver {
-    /// Starts driver and browser.
-    pub(crate) async fn start(engine: Engine) -> Result<Driver, DriverError> {
-        let program = engine.find_driver().ok_or(DriverError::Missing {
+    /// Starts driver and browser. With `own_windows` the browser's window can be made as narrow
+    /// as a phone for pictures.
+    pub(crate) async fn start(
+        engine: Engine,
+        found: &Found,
+        own_windows: bool,
+    ) -> Result<Driver, DriverError> {
+        let (own, service) = Own::start(engine, found, own_windows).await?;
+        let profile = own._scratch.path().join("profile");
+        let place = Place {
+            profile: Some(&profile),
+            browser: found.browser.as_deref(),
+            root: nix::unistd::geteuid().is_root(),
+        };
+        let session = session(engine, &service, place).await;
+        let client = session.map_err(|why| DriverError::Session {
             engine: engine.name(),
-            driver: engine.driver(),
             install: engine.install(),
+            why,
+            log: own.child.log_tail(3),
         })?;
-        let fail = |why: String, log: Vec<String>| DriverError::Start {
-            driver: engine.driver(),
-            why,
-            log,
-        };
-        let scratch = tempfile::Builder::new()
-            .prefix("holdup-browser-")
-            .tempdir()
-            .map_err(|error| fail(format!("no scratch folder: {error}"), Vec::new()))?;
-        let port =
-            free_port().map_err(|error| fail(format!("no free port: {error}"), Vec::new()))?;
-        let child = spawn(engine, program, port, scratch.path().into())
-            .map_err(|why| fail(why, Vec::new()))?;
-        let deadline = Instant::now() + START_LIMIT;
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            if Instant::now() > deadline {
-                return Err(fail(format!("it does not listen on port {port}"), child.log_tail(3)));
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        let mut wanted = ClientBuilder::new(HttpConnector::new());
-        if let Value::Object(capabilities) = engine.capabilities(&scratch.path().join("profile")) {
-            wanted.capabilities(capabilities);
-        }
-        let address = format!("http://127.0.0.1:{port}");
-        let session = |why: String| DriverError::Session {
+        Ok(Driver { engine, client, own: Some(own) })
+    }
+
+    /// Asks a service for a browser.
+    pub(crate) async fn connect(engine: Engine, service: &Service) -> Result<Driver, DriverError> {
+        // Who runs a service on this machine runs it as we are run.
+        let root = service.is_here() && nix::unistd::geteuid().is_root();
+        let place = Place { root, ..Place::default() };
+        let client = session(engine, service, place).await.map_err(|why| DriverError::Refused {
             engine: engine.name(),
-            install: engine.install(),
+            service: service.shown(),
             why,
-            log: child.log_tail(3),
-        };
-        let client = tokio::time::timeout(START_LIMIT, wanted.connect(&address))
-            .await
-            .map_err(|_| session("no answer".into()))?
-            .map_err(|error| session(one_line(&error.to_string())))?;
-        Ok(Driver { engine, client, child, _scratch: scratch })
+        })?;
+        Ok(Driver { engine, client, own: None })
+    }
+
+    /// The browser's full version, as its driver tells it. A user agent holds a part only.
+    pub(crate) fn version(&self) -> Option<String> {
+        let version = self.client.capabilities()?.get("browserVersion")?.as_str()?;
+        (!version.is_empty()).then(|| version.to_string())
     }
 
     /// Goes to an address. Nothing else is asked of the page: it posts what it has to say.
     pub(crate) async fn open(&self, address: &str) -> Result<(), DriverError> {
-        self.limited(self.client.goto(address)).await
+        let failed = |why: String| DriverError::Open {
+            engine: self.engine.name(),
+            address: address.split('?').next().unwrap_or_default().to_string(),
+            why,
+        };
+        match tokio::time::timeout(COMMAND_LIMIT, self.client.goto(address)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(failed(no_answer(&error))),
+            Err(_) => Err(failed(too_late(COMMAND_LIMIT))),
+        }
     }
 
     /// Whether the browser still answers.
@@ -104,98 +96,107 @@ impl Driver {
         self.limited(self.client.current_url()).await.map(|_| ())
     }
 
-    /// A PNG of the page at a window size in a colour scheme.
-    pub(crate) async fn picture(
-        &self,
-        width: u32,
-        height: u32,
-        scheme: &str,
-    ) -> Result<Vec<u8>, DriverError> {
-        let devtools =
-            |method: &str, parameters: Value| DevTools { method: method.into(), parameters };
-        for command in [
-            devtools(
-                "Emulation.setDeviceMetricsOverride",
-                serde_json::json!({ "width": width, "height": height,
-                    "deviceScaleFactor": 1, "mobile": false }),
-            ),
-            devtools(
-                "Emulation.setEmulatedMedia",
-                serde_json::json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] }),
-            ),
-        ] {
-            self.limited(self.client.issue_cmd(command)).await?;
-        }
-        // One frame to lay out and paint in the new size.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        self.limited(self.client.screenshot()).await
-    }
-
-    async fn limited<T>(
+    pub(super) async fn limited<T>(
         &self,
         command: impl Future<Output = Result<T, fantoccini::error::CmdError>>,
     ) -> Result<T, DriverError> {
         let gone = |why: String| DriverError::Gone {
             engine: self.engine.name(),
             why,
-            log: self.child.log_tail(3),
+            log: self.own.as_ref().map_or(Vec::new(), |own| own.child.log_tail(3)),
         };
-        tokio::time::timeout(COMMAND_LIMIT, command)
-            .await
-            .map_err(|_| gone(format!("no answer within {COMMAND_LIMIT:?}")))?
-            .map_err(|error| gone(one_line(&error.to_string())))
+        match tokio::time::timeout(COMMAND_LIMIT, command).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(gone(no_answer(&error))),
+            Err(_) => Err(gone(too_late(COMMAND_LIMIT))),
+        }
     }
 
-    /// Ends the session; the supervisor ends what is left.
+    /// Ends the session; supervisors end what is left.
     pub(crate) async fn close(self) {
         let _ = tokio::time::timeout(Duration::from_secs(5), self.client.close()).await;
     }
 }
 
-/// A command of Chromium's own DevTools protocol, through its driver.
-#[derive(Debug)]
-struct DevTools {
-    method: String,
-    parameters: Value,
-}
-
-impl fantoccini::wd::WebDriverCompatibleCommand for DevTools {
-    fn endpoint(
-        &self,
-        base: &url::Url,
-        session: Option<&str>,
-    ) -> Result<url::Url, url::ParseError> {
-        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
-    }
-
-    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
-        let body = serde_json::json!({ "cmd": self.method, "params": self.parameters });
-        (http::Method::POST, Some(body.to_string()))
+impl Own {
+    /// Starts a driver, and a screen if its browser needs one.
+    async fn start(
+        engine: Engine,
+        found: &Found,
+        own_windows: bool,
+    ) -> Result<(Own, Service), DriverError> {
+        let fail = |why: String, log: Vec<String>| DriverError::Start {
+            program: engine.driver(),
+            why,
+            log,
+        };
+        let scratch = tempfile::Builder::new()
+            .prefix("holdup-browser-")
+            .tempdir()
+            .map_err(|error| fail(format!("no scratch folder: {error}"), Vec::new()))?;
+        let screen = match &found.screen {
+            Some(program) => Some(Display::start(program.clone(), scratch.path()).await?),
+            None => None,
+        };
+        let port =
+            free_port().map_err(|error| fail(format!("no free port: {error}"), Vec::new()))?;
+        let arguments = engine.driver_arguments(port, own_windows);
+        let mut child = spawn(engine, found, arguments, screen.as_ref(), scratch.path())
+            .map_err(|why| fail(why, Vec::new()))?;
+        let deadline = Instant::now() + START_LIMIT;
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return Err(fail("it ended at once".into(), child.log_tail(3)));
+            }
+            if Instant::now() > deadline {
+                return Err(fail(format!("it does not listen on port {port}"), child.log_tail(3)));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let service = Service::own(port).map_err(|why| fail(why, Vec::new()))?;
+        Ok((Own { child, _screen: screen, _scratch: scratch }, service))
     }
 }
 
 fn spawn(
     engine: Engine,
-    program: PathBuf,
-    port: u16,
-    scratch: PathBuf,
+    found: &Found,
+    arguments: Vec<std::ffi::OsString>,
+    screen: Option<&Display>,
+    scratch: &Path,
 ) -> Result<Supervised, String> {
     let supervisor = Supervisor::this_program().map_err(|error| error.to_string())?;
-    Command::new(&supervisor, program)
-        .args(engine.driver_arguments(port))
-        // Chromium keeps settings and crash reports in the home folder otherwise.
-        .env("HOME", &scratch)
-        .env("XDG_CONFIG_HOME", &scratch)
-        .env("XDG_CACHE_HOME", &scratch)
-        .spawn(&scratch.join("driver.log"))
-        .map_err(|error| error.to_string())
+    let mut command = Command::new(&supervisor, &found.driver);
+    command.args(arguments);
+    // Browsers keep settings, caches and crash reports in the home folder otherwise.
+    for home in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"] {
+        command.env(home, scratch);
+    }
+    if engine == Engine::Firefox {
+        // geckodriver makes the profile, and leaves it when it is killed.
+        command.env("TMPDIR", scratch);
+    }
+    if let Some(screen) = screen {
+        command.env("DISPLAY", screen.name());
+    }
+    command.spawn(&scratch.join("driver.log")).map_err(|error| error.to_string())
+}
+
+/// Asks for a session. A driver without a screen for its browser never answers, so there is a
+/// limit.
+async fn session(
+    engine: Engine,
+    service: &Service,
+    place: Place<'_>,
+) -> Result<Client, String> {
+    let mut wanted = ClientBuilder::new(HttpConnector::new());
+    wanted.capabilities(engine.capabilities(place));
+    match tokio::time::timeout(START_LIMIT, wanted.connect(service.address())).await {
+        Ok(session) => session.map_err(|error| no_session(&error)),
+        Err(_) => Err(too_late(START_LIMIT)),
+    }
 }
 
 fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
-}
-
-/// A driver's error as one line: what comes after the first line is its own stack.
-fn one_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(300).collect()
 }

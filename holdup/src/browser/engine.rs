@@ -1,4 +1,4 @@
-//! The engines: driver program, arguments, and how to get them.
+//! The engines: their drivers, what a session of theirs asks for, and how to get them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,69 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 /// A browser engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
-    /// Chromium, by chromedriver.
     Chromium,
+    Firefox,
+    Webkit,
+}
+
+/// What the command line may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Wanted {
+    /// Chromium, by chromedriver
+    Chromium,
+    /// Firefox, by geckodriver
+    Firefox,
+    /// WebKitGTK's MiniBrowser, by WebKitWebDriver
+    Webkit,
+    /// All three, one after the other
+    All,
+}
+
+/// What is known of the machine on which a session starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place<'a> {
+    /// A fresh folder for the browser's profile.
+    pub(crate) profile: Option<&'a Path>,
+    /// The browser's program.
+    pub(crate) browser: Option<&'a Path>,
+    /// Whether the driver runs as root.
+    pub(crate) root: bool,
 }
 
 impl Engine {
+    /// All there are, in the order in which they are played and shown.
+    pub(crate) const ALL: [Engine; 3] = [Engine::Chromium, Engine::Firefox, Engine::Webkit];
+
+    /// The engines that a command line names, each once.
+    pub(crate) fn chosen(wanted: &[Wanted]) -> Vec<Engine> {
+        let named = |engine: &Engine| {
+            wanted.iter().any(|wanted| match wanted {
+                Wanted::Chromium => *engine == Engine::Chromium,
+                Wanted::Firefox => *engine == Engine::Firefox,
+                Wanted::Webkit => *engine == Engine::Webkit,
+                Wanted::All => true,
+            })
+        };
+        Engine::ALL.into_iter().filter(named).collect()
+    }
+
     /// The name in results and on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Engine::Chromium => "chromium",
+            Engine::Firefox => "firefox",
+            Engine::Webkit => "webkit",
+        }
+    }
+
+    /// What a WebDriver service knows it by.
+    fn browser_name(self) -> &'static str {
+        match self {
+            Engine::Chromium => "chrome",
+            Engine::Firefox => "firefox",
+            Engine::Webkit => "MiniBrowser",
         }
     }
 
@@ -24,6 +76,8 @@ impl Engine {
     pub(crate) fn driver(self) -> &'static str {
         match self {
             Engine::Chromium => "chromedriver",
+            Engine::Firefox => "geckodriver",
+            Engine::Webkit => "WebKitWebDriver",
         }
     }
 
@@ -31,54 +85,84 @@ impl Engine {
     pub(crate) fn install(self) -> &'static str {
         match self {
             Engine::Chromium => "apt-get install chromium chromium-driver",
+            Engine::Firefox => {
+                "apt-get install firefox-esr; cargo install geckodriver --version 0.37.1 --locked"
+            }
+            Engine::Webkit => "apt-get install webkit2gtk-driver xvfb",
         }
     }
 
-    /// The driver's program, if it is on PATH.
-    pub(crate) fn find_driver(self) -> Option<PathBuf> {
-        find(self.driver(), std::env::var_os("PATH"))
+    /// Whether it opens a window even when nobody looks: WebKitGTK has no headless mode.
+    pub(crate) fn needs_screen(self) -> bool {
+        self == Engine::Webkit
     }
 
-    /// Arguments that make the driver listen on a port.
-    pub(crate) fn driver_arguments(self, port: u16) -> Vec<OsString> {
-        match self {
-            Engine::Chromium => vec![format!("--port={port}").into()],
+    /// Arguments that make the driver listen on a port. With `own_windows` pictures may later
+    /// change the browser's own window, which Firefox does not allow otherwise.
+    pub(crate) fn driver_arguments(self, port: u16, own_windows: bool) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec![format!("--port={port}").into()];
+        if self == Engine::Firefox && own_windows {
+            arguments.push("--allow-system-access".into());
         }
+        arguments
     }
 
     /// Capabilities of a session: headless, with a fresh profile, and none of the background
-    /// traffic that would share the machine with the measurement.
-    pub(crate) fn capabilities(self, profile: &Path) -> Value {
-        match self {
-            Engine::Chromium => {
-                let mut arguments = vec![
-                    "--headless".to_string(),
-                    "--disable-gpu".into(),
-                    "--disable-quic".into(),
-                    "--no-first-run".into(),
-                    "--disable-background-networking".into(),
-                    "--disable-component-update".into(),
-                    "--disable-sync".into(),
-                    "--disable-dev-shm-usage".into(),
-                    format!("--user-data-dir={}", profile.display()),
-                ];
-                if nix::unistd::geteuid().is_root() {
-                    // Chromium refuses to start as root with its sandbox.
-                    arguments.push("--no-sandbox".into());
+    /// traffic that would share the machine with the measurement. Firefox leaves that out by
+    /// itself when it is driven, and makes its own profile.
+    pub(crate) fn capabilities(self, place: Place<'_>) -> serde_json::Map<String, Value> {
+        let options = match self {
+            Engine::Chromium => Some(("goog:chromeOptions", chromium(place))),
+            Engine::Firefox => {
+                let mut options = json!({ "args": ["-headless"] });
+                if let Some(browser) = place.browser {
+                    options["binary"] = json!(browser);
                 }
-                json!({
-                    "browserName": "chrome",
-                    "acceptInsecureCerts": true,
-                    "goog:chromeOptions": { "args": arguments },
-                })
+                Some(("moz:firefoxOptions", options))
             }
-        }
+            // A service elsewhere knows where its own is.
+            Engine::Webkit => place.browser.map(|browser| {
+                let options = json!({ "binary": browser, "args": ["--automation"] });
+                ("webkitgtk:browserOptions", options)
+            }),
+        };
+        let mut wanted = serde_json::Map::new();
+        wanted.insert("browserName".into(), self.browser_name().into());
+        wanted.insert("acceptInsecureCerts".into(), true.into());
+        wanted.extend(options.map(|(key, options)| (key.to_string(), options)));
+        wanted
     }
 }
 
-/// A program in the folders of a PATH.
-fn find(program: &str, path: Option<OsString>) -> Option<PathBuf> {
-    std::env::split_paths(&path?).map(|folder| folder.join(program)).find(|file| file.is_file())
+fn chromium(place: Place<'_>) -> Value {
+    let mut arguments: Vec<String> = [
+        "--headless",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-dev-shm-usage",
+    ]
+    .map(String::from)
+    .into();
+    arguments.extend(place.profile.map(|folder| format!("--user-data-dir={}", folder.display())));
+    if place.root {
+        // Chromium refuses to start as root with its sandbox.
+        arguments.push("--no-sandbox".into());
+    }
+    json!({ "args": arguments })
+}
+
+/// Driver and browser of an engine, as they were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) driver: PathBuf,
+    /// Absent where the driver finds it by itself.
+    pub(crate) browser: Option<PathBuf>,
+    /// The X server to start for a browser that needs a screen where there is none.
+    pub(crate) screen: Option<PathBuf>,
 }
 
 #[cfg(test)]
@@ -86,20 +170,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_found_in_the_first_folder_that_has_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = std::env::join_paths(["/nonexistent".as_ref(), folder.path()]).unwrap();
-        assert_eq!(find("driver", Some(path.clone())), None);
-        std::fs::write(folder.path().join("driver"), "").unwrap();
-        assert_eq!(find("driver", Some(path)), Some(folder.path().join("driver")));
-        assert_eq!(find("driver", None), None);
+    fn engines_are_played_once_each_in_one_order() {
+        assert_eq!(Engine::chosen(&[Wanted::All]), Engine::ALL);
+        assert_eq!(
+            Engine::chosen(&[Wanted::Webkit, Wanted::Chromium, Wanted::Webkit]),
+            [Engine::Chromium, Engine::Webkit]
+        );
     }
 
     #[test]
     fn sessions_are_headless_with_a_profile_of_their_own() {
-        let wanted = Engine::Chromium.capabilities(Path::new("/p"));
+        let place = Place { profile: Some(Path::new("/p")), root: true, ..Place::default() };
+        let wanted = Engine::Chromium.capabilities(place);
         let arguments = wanted["goog:chromeOptions"]["args"].to_string();
-        assert!(arguments.contains("--headless"));
-        assert!(arguments.contains("--user-data-dir=/p"));
+        for argument in ["--headless", "--user-data-dir=/p", "--no-sandbox"] {
+            assert!(arguments.contains(argument), "{arguments}");
+        }
+        let wanted = Engine::Firefox.capabilities(place);
+        assert_eq!(wanted["moz:firefoxOptions"].to_string(), r#"{"args":["-headless"]}"#);
+    }
+
+    #[test]
+    fn a_service_elsewhere_is_told_nothing_of_this_machine() {
+        for (engine, name) in
+            Engine::ALL.into_iter().zip(["\"chrome\"", "\"firefox\"", "\"MiniBrowser\""])
+        {
+            let wanted = engine.capabilities(Place::default());
+            assert_eq!(wanted["browserName"].to_string(), name);
+            let text = Value::Object(wanted).to_string();
+            assert!(!text.contains('/') && !text.contains("sandbox"), "{text}");
+        }
     }
 }

@@ -1,7 +1,15 @@
-//! Real browsers: which engines there are, how they are started and driven.
+//! Real browsers: which engines there are, how they are found, started and driven.
 
+mod display;
 mod driver;
 mod engine;
+mod error;
+mod find;
+mod picture;
+mod service;
 
-pub(crate) use driver::{Driver, DriverError};
-pub(crate) use engine::Engine;
+pub(crate) use driver::Driver;
+pub(crate) use engine::{Engine, Found, Wanted};
+pub(crate) use error::DriverError;
+pub(crate) use find::Places;
+pub(crate) use service::Service;

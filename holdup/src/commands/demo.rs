@@ -50,12 +50,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
         (_, Err(error)) => return Err(Problem::nothing(error)),
     };
     let address = emitter.address();
-    let host = match (&options.public_host, address.ip()) {
-        (Some(host), _) => host.clone(),
-        (None, ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.to_string(),
-        (None, IpAddr::V6(ip)) => format!("[{ip}]"),
-        (None, ip) => ip.to_string(),
-    };
+    let host = host(options.public_host.as_deref(), address.ip());
     eprintln!("starting the proxies");
     let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
@@ -66,6 +61,15 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     say!("the first run starts by itself; Ctrl-C ends everything");
     interrupt.wait();
     Ok(Exit::Done)
+}
+
+/// The host under which a browser reaches what listens at an address.
+pub(crate) fn host(public: Option<&str>, ip: IpAddr) -> String {
+    match (public, near(ip)) {
+        (Some(host), _) => host.to_string(),
+        (None, IpAddr::V6(ip)) => format!("[{ip}]"),
+        (None, ip) => ip.to_string(),
+    }
 }
 
 /// The address under which the proxies reach the emitter.

@@ -49,6 +49,20 @@ impl CacheError {
     }
 }
 
+/// The user's cache folder for all that is fetched: `holdup` below that of the system, or
+/// HOLDUP_CACHE_DIR.
+pub fn cache_folder() -> Result<PathBuf, CacheError> {
+    match env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
+        Some(folder) => {
+            let folder = PathBuf::from(folder);
+            std::path::absolute(&folder).map_err(|error| CacheError::io("find", &folder, error))
+        }
+        None => directories::ProjectDirs::from("", "", "holdup")
+            .map(|folders| folders.cache_dir().to_owned())
+            .ok_or(CacheError::NoHome),
+    }
+}
+
 /// Where pinned programs are kept.
 #[derive(Debug, Clone)]
 pub struct Cache {
@@ -56,20 +70,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The user's: `holdup/proxies` below the cache folder of the system, or `proxies`
-    /// below HOLDUP_CACHE_DIR.
+    /// The user's: `proxies` below [`cache_folder`].
     pub fn of_user() -> Result<Self, CacheError> {
-        match env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
-            Some(folder) => {
-                let folder = PathBuf::from(folder);
-                let folder = std::path::absolute(&folder)
-                    .map_err(|error| CacheError::io("find", &folder, error))?;
-                Ok(Self::at(folder))
-            }
-            None => directories::ProjectDirs::from("", "", "holdup")
-                .map(|folders| Self::at(folders.cache_dir()))
-                .ok_or(CacheError::NoHome),
-        }
+        cache_folder().map(Self::at)
     }
 
     /// `proxies` below this folder.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::names::{EngineName, Platform, Sha256Hash, Version};
 use crate::registry::{Engine, PinnedSource};
 
-pub use cache::{Cache, CacheError};
+pub use cache::{Cache, CacheError, cache_folder};
 use debian::DebianRecipe;
 pub use debian::{Apt, AptError};
 pub use npm::NpmError;

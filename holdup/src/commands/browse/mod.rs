@@ -1,0 +1,202 @@
+//! `holdup browse`: the same cells by the page in real browsers, with the tap.
+//!
+//! Each engine plays the whole plan by itself, one engine after the other: [`stage`] is one
+//! engine's part. What all of them posted becomes one [`document`].
+
+mod document;
+mod native;
+mod stage;
+
+use std::net::SocketAddr;
+use std::time::SystemTime;
+
+use emitter::{Config, Emitter};
+use measure::Reader;
+use measure::page::{Settings, SettingsError};
+use measure::plan::{self, PRESETS, Plan, ReaderProfile, UnknownPreset};
+
+use crate::browser::{Engine, Places};
+use crate::commands::demo::{host, near};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::interrupt::Interrupt;
+use crate::page::routes::Page;
+use crate::progress::Progress;
+use crate::rig::{Rig, any_port};
+use crate::store::Store;
+use crate::{cli, commands, machine};
+
+use document::Joined;
+use stage::{Came, Stage, Way};
+
+pub(crate) fn run(options: &cli::Browse) -> Outcome {
+    let settings = settings(options)?;
+    for_browsers(options)?;
+    reachable(options)?;
+    let proxies = Rig::proxies(&options.rig)?;
+    Rig::check(&proxies, &options.rig.endpoints)?;
+    let names =
+        plan::endpoints_of(&options.preset, &options.rig.endpoints).map_err(Problem::usage)?;
+    let assets = crate::page::assets::find(options.page.as_deref())?;
+    let interrupt = Interrupt::listen();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let before = machine::describe();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Problem::nothing)?;
+    // The browsers first: without one there is no need to start proxies.
+    if let Some(service) = &options.webdriver {
+        runtime.block_on(service.check()).map_err(Problem::nothing)?;
+    }
+    let ways = ways(options)?;
+    let page = Page::default();
+    let listen = options.listen.unwrap_or_else(any_port);
+    let emitter = Emitter::start(Config { listen, assets, more: page.router(), ..Config::loopback() })
+        .map_err(Problem::nothing)?;
+    let address = emitter.address();
+    let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
+    rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
+    let host = host(options.public_host.as_deref(), address.ip());
+    let lanes = rig.lanes(&emitter, &host, options.rig.mss.0);
+    page.tell(lanes.clone(), &rig, SocketAddr::new(near(address.ip()), address.port()));
+    let store = options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
+
+    let mut joined = Joined::new(store);
+    let stage = Stage {
+        emitter: &emitter,
+        page: &page,
+        lanes: &lanes,
+        proxies: &proxies,
+        interrupt: &interrupt,
+        runtime: &runtime,
+        origin: format!("http://{host}:{}", address.port()),
+        settings: &settings,
+        screenshots: options.screenshots.as_deref(),
+    };
+    let each = stage.plan(Engine::ALL[0])?.run_count();
+    let playing = ways.iter().filter(|(_, way)| way.is_ok()).count();
+    let mut progress = Progress::new(each * playing);
+    let alone = ways.len() == 1;
+    for (engine, way) in ways {
+        let plan = stage.plan(engine)?;
+        let came = match way {
+            Ok(way) => stage.play(engine, &way, &plan, &mut progress, &mut joined),
+            Err(why) => Came::Never(why),
+        };
+        if let (Came::Never(problem) | Came::Early(problem), false) = (&came, alone) {
+            eprintln!("{problem}");
+        }
+        joined.take(&plan, came);
+        if interrupt.came() {
+            break;
+        }
+    }
+    progress.finish();
+    if joined.is_whole() && options.native_runs > 0 {
+        native::confirm(&stage, options.native_runs, &rig, &mut joined)?;
+    }
+    if interrupt.came() && joined.runs.is_empty() {
+        return Ok(Exit::Interrupted);
+    }
+    if joined.runs.is_empty() {
+        let only = alone.then(|| joined.only_problem()).flatten();
+        return Err(only.unwrap_or_else(|| Problem::nothing("none of these browsers could be run")));
+    }
+    let document = joined.document(document::Around {
+        seed: settings.seed,
+        started_at,
+        machine: measure::results::Machine { load_after: machine::load(), ..before },
+        names: &names,
+        rig: &rig,
+        interrupted: interrupt.came(),
+    });
+    let unkept = joined.store.as_ref().and_then(|store| store.replace(&document).err());
+    commands::measure::show(&document, options.json)?;
+    match (joined.problem, unkept) {
+        // Whatever else went wrong went wrong because of it.
+        _ if interrupt.came() => Ok(Exit::Interrupted),
+        (Some(problem), _) if alone => Err(problem),
+        (Some(_), _) => Err(Problem::nothing("not every browser came to the end of its plan")),
+        (None, Some(error)) => Err(Problem::nothing(error)),
+        (None, None) => Ok(commands::measure::exit(&document, options.strict)),
+    }
+}
+
+/// How each engine is to be had, or why it is not. When none is, there is nothing to do.
+fn ways(options: &cli::Browse) -> Result<Vec<(Engine, Result<Way<'_>, Problem>)>, Problem> {
+    let engines = Engine::chosen(&options.browser);
+    let places = Places::of_user();
+    let way = |engine| match &options.webdriver {
+        Some(service) => Ok(Way::Service(service)),
+        None => places.find(engine).map(Way::Own).map_err(Problem::nothing),
+    };
+    let mut ways: Vec<_> = engines.into_iter().map(|engine| (engine, way(engine))).collect();
+    if ways.iter().any(|(_, way)| way.is_ok()) {
+        return Ok(ways);
+    }
+    // The last one's line is the command's own.
+    let last = ways.pop();
+    for (_, way) in &ways {
+        if let Err(problem) = way {
+            eprintln!("{problem}");
+        }
+    }
+    match last {
+        Some((_, Err(problem))) => Err(problem),
+        _ => Err(Problem::usage("--browser names none")),
+    }
+}
+
+/// Refuses a service on another machine that could not reach the page.
+fn reachable(options: &cli::Browse) -> Result<(), Problem> {
+    match &options.webdriver {
+        Some(service) if !service.is_here() && options.listen.is_none() => {
+            Err(Problem::usage(format!(
+                "{} is another machine, and the page would be served on this one's loopback only: add --listen 0.0.0.0:0 --public-host NAME, with the name or address by which it reaches this machine",
+                service.shown()
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses presets that only the native reader can play: a browser reads at its own pace.
+fn for_browsers(options: &cli::Browse) -> Result<(), Problem> {
+    let profiles = [ReaderProfile::recv()];
+    let mss = options.rig.mss.0;
+    let plan = Plan::preset(&options.preset, &options.rig.endpoints, &profiles, mss, 1, 0)
+        .map_err(Problem::usage)?;
+    if plan.cells.iter().any(|cell| cell.request.slow.is_some()) {
+        return Err(Problem::usage(format!(
+            "{} reads slowly, which no browser can be told to do: use `holdup measure --preset {0}`",
+            options.preset
+        )));
+    }
+    Ok(())
+}
+
+/// What every engine's page is told; its name and session are added for each.
+fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
+    if !PRESETS.contains(&options.preset.as_str()) {
+        return Err(Problem::usage(UnknownPreset(options.preset.clone())));
+    }
+    let readers = options
+        .readers
+        .iter()
+        .map(|name| Reader::from_name(name).ok_or_else(|| SettingsError::Reader(name.clone())))
+        .collect::<Result<_, _>>()
+        .map_err(Problem::usage)?;
+    let settings = Settings {
+        preset: options.preset.clone(),
+        endpoints: options.rig.endpoints.clone(),
+        readers,
+        runs: options.runs,
+        seed: options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX))),
+        go: true,
+        ..Settings::default()
+    };
+    // The page reads them by the same rules, and would only say so on its own screen.
+    let query = settings.to_query();
+    Settings::from_query(query.iter().map(|(key, value)| (*key, value.as_str())))
+        .map_err(Problem::usage)
+}
