@@ -137,6 +137,8 @@ pub fn name(facts: &Facts, can: &dyn Fn(Missing) -> bool) -> Answer {
         V::Live => Answer::Clean,
         V::TypeChanged => named(CauseId::TypeRewritten, Sure::Certain),
         V::PageBusy => named(CauseId::PageBusy, Sure::Certain),
+        V::BatchedInBrowser => named(CauseId::BatchedInBrowser, Sure::Certain),
+        V::ConnectionLimit => named(CauseId::ConnectionLimit, Sure::Certain),
         V::Truncated => truncated(facts, can),
         V::BatchedAtOrigin => batched(facts, can),
         V::Held | V::Corked | V::BufferBursts | V::OneBehind => held(facts, can),
