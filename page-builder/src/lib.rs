@@ -188,9 +188,13 @@ mod tests {
         let out = place.path().join("pkg");
         fs::create_dir(&out).unwrap();
         fs::write(out.join("web_client.js"), "old").unwrap();
-        let error =
-            build(&Build { wasm: place.path().join("none.wasm"), out: out.clone(), css: None, worker: None })
-                .unwrap_err();
+        let error = build(&Build {
+            wasm: place.path().join("none.wasm"),
+            out: out.clone(),
+            css: None,
+            worker: None,
+        })
+        .unwrap_err();
         assert!(error.to_string().contains("--profile page"), "{error}");
         assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
     }

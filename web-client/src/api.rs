@@ -108,7 +108,8 @@ pub async fn native(run: RunId, cell: &Cell) -> Result<Arrivals, ApiError> {
         ("mss", mss.as_str()),
         ("headers", cell.request.headers.name()),
     ];
-    pairs.extend(cell.request.accept_encoding.iter().map(|text| ("accept_encoding", text.as_str())));
+    pairs
+        .extend(cell.request.accept_encoding.iter().map(|text| ("accept_encoding", text.as_str())));
     pairs.extend(script.iter().map(|(key, value)| (*key, value.as_str())));
     let path = ["/native?", &browser::encode_query(&pairs)].concat();
     ask(path, Some(String::new())).await?.read(json::arrivals)

@@ -99,8 +99,8 @@ pub async fn read(
     let (done, watch) = (Once::<()>::default(), PageWatch::start());
     let open = Rc::new(Open::call(origin));
     let log = Log::begin(run, cell.reader, browser::now_us());
-    let stream = readers::open(means, &url, run, cell.page_work_us, &log, &done)
-        .map_err(Halt::Refused)?;
+    let stream =
+        readers::open(means, &url, run, cell.page_work_us, &log, &done).map_err(Halt::Refused)?;
     lane.with_raw(|raw| raw.live = Some((log.clone(), cell.reader, cell.script.clone())));
     lane.bump();
     let look = look_for_silence(model, &log, &open, &done);

@@ -184,11 +184,7 @@ fn spawn(
 
 /// Asks for a session. A driver without a screen for its browser never answers, so there is a
 /// limit.
-async fn session(
-    engine: Engine,
-    service: &Service,
-    place: Place<'_>,
-) -> Result<Client, String> {
+async fn session(engine: Engine, service: &Service, place: Place<'_>) -> Result<Client, String> {
     let mut wanted = ClientBuilder::new(HttpConnector::new());
     wanted.capabilities(engine.capabilities(place));
     match tokio::time::timeout(START_LIMIT, wanted.connect(service.address())).await {

@@ -110,9 +110,6 @@ mod tests {
         assert_eq!(chain(&outer), "connection refused");
         let log = vec!["first".to_string(), " last \n".to_string()];
         let error = DriverError::Start { program: "chromedriver", why: "it ended".into(), log };
-        assert_eq!(
-            error.to_string(),
-            "chromedriver did not start: it ended; its last words: last"
-        );
+        assert_eq!(error.to_string(), "chromedriver did not start: it ended; its last words: last");
     }
 }

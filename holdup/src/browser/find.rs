@@ -89,7 +89,9 @@ impl Places {
         let versions = self.cache.as_ref().map(|cache| cache.join("drivers"));
         let mut kept: Vec<PathBuf> = versions.map_or(Vec::new(), |folder| entries(&folder));
         kept.retain(|folder| {
-            folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("geckodriver-"))
+            folder
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("geckodriver-"))
         });
         kept.sort();
         let kept = kept.into_iter().rev().map(|folder| folder.join("bin/geckodriver"));

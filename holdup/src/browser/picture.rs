@@ -45,8 +45,7 @@ impl Driver {
     async fn emulate(&self, width: u32, height: u32, scheme: &str) -> Result<(), DriverError> {
         let size = json!({ "width": width, "height": height,
             "deviceScaleFactor": 1, "mobile": false });
-        let media =
-            json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         for (method, parameters) in
             [("Emulation.setDeviceMetricsOverride", size), ("Emulation.setEmulatedMedia", media)]
         {

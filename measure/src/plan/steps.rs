@@ -45,6 +45,11 @@ impl Plan {
         steps
     }
 
+    /// How many runs a page makes of the plan: each native cell confirms once a round.
+    pub fn page_run_count(&self) -> usize {
+        (0..self.rounds).map(|round| self.steps(round).iter().map(Vec::len).sum::<usize>()).sum()
+    }
+
     /// Makes every browser cell of a reader and link run at the same time as the others. The
     /// native reader goes on alone: it is the control.
     pub fn all_at_once(&mut self) {
@@ -91,6 +96,7 @@ mod tests {
             }
         }
         assert_eq!(native, 8, "each lane is confirmed once a round");
+        assert_eq!(plan.page_run_count(), 2 * 9 + 8, "two readers with their control twice");
     }
 
     #[test]

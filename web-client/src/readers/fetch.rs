@@ -44,9 +44,7 @@ impl Fetching {
         let silent = dropped.clone();
         browser::spawn(async move {
             let end = match JsFuture::from(response).await {
-                Ok(response) => {
-                    read(response.unchecked_into(), run, work, &log, &silent).await
-                }
+                Ok(response) => read(response.unchecked_into(), run, work, &log, &silent).await,
                 Err(error) => {
                     End::Failed { what: format!("the request failed: {}", describe(&error)) }
                 }

@@ -74,7 +74,8 @@ pub fn run_lane(model: Model, lane: String) {
 fn of_lane(cell: &Cell, lane: &str) -> bool {
     let own = cell.lane_key();
     // Streams at once through one endpoint are lanes that differ in their number alone.
-    let stem = |key: &str| cell.stream.and_then(|_| key.rsplit_once('/').map(|at| at.0.to_string()));
+    let stem =
+        |key: &str| cell.stream.and_then(|_| key.rsplit_once('/').map(|at| at.0.to_string()));
     own == lane || stem(&own).is_some_and(|own| Some(own) == stem(lane))
 }
 

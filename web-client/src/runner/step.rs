@@ -3,18 +3,18 @@
 use std::cell::{Cell as Flag, RefCell};
 use std::rc::Rc;
 
+use measure::Cell;
 use measure::arrivals::{Arrivals, End, Reader};
 use measure::clock::ClockSync;
 use measure::page::RunPost;
 use measure::results::RunRecord;
-use measure::Cell;
 
 use crate::api::{self, ApiError, CLOCK_TRIPS};
+use crate::browser;
 use crate::model::{LaneModel, Model};
 use crate::once::Once;
 use crate::readers::worker;
 use crate::run::{self, Clocks, Halt, OtherSides, Read};
-use crate::browser;
 
 /// How often a native reader that is busy for somebody else is asked again, and the pause
 /// between: together a minute, which is longer than any preset's stream.
@@ -125,12 +125,7 @@ async fn together(
 }
 
 /// Has the native reader read the cell. An emitter that has none leaves it out.
-async fn confirm(
-    model: Model,
-    cell: &Cell,
-    slot: Slot,
-    clock: ClockSync,
-) -> Result<Given, Halt> {
+async fn confirm(model: Model, cell: &Cell, slot: Slot, clock: ClockSync) -> Result<Given, Halt> {
     let run = browser::run_id().map_err(Halt::Refused)?;
     if cell.request.slow.is_some() {
         leave_out(model, "The native reader reads no slow client's stream for a page.");

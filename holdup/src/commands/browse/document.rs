@@ -116,8 +116,7 @@ impl Joined {
         cells.extend(self.failed.iter().map(|(cell, _)| cell.clone()));
         // What reads the same endpoint stands together.
         cells.sort_by_key(|cell| around.names.iter().position(|name| *name == cell.endpoint));
-        let mut rows =
-            derive_cells(&cells, &self.runs, &rig.endpoints, &self.browsers, &guards);
+        let mut rows = derive_cells(&cells, &self.runs, &rig.endpoints, &self.browsers, &guards);
         for row in &mut rows {
             if let Some((_, why)) = self.failed.iter().find(|(cell, _)| *cell == row.cell) {
                 row.summary.verdict = Finding::new(Verdict::Failed, why.clone());

@@ -51,8 +51,9 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let ways = ways(options)?;
     let page = Page::default();
     let listen = options.listen.unwrap_or_else(any_port);
-    let emitter = Emitter::start(Config { listen, assets, more: page.router(), ..Config::loopback() })
-        .map_err(Problem::nothing)?;
+    let emitter =
+        Emitter::start(Config { listen, assets, more: page.router(), ..Config::loopback() })
+            .map_err(Problem::nothing)?;
     let address = emitter.address();
     let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
@@ -73,7 +74,7 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         settings: &settings,
         screenshots: options.screenshots.as_deref(),
     };
-    let each = stage.plan(Engine::ALL[0])?.run_count();
+    let each = stage.plan(Engine::ALL[0])?.page_run_count();
     let playing = ways.iter().filter(|(_, way)| way.is_ok()).count();
     let mut progress = Progress::new(each * playing);
     let alone = ways.len() == 1;

@@ -144,9 +144,12 @@ impl Stage<'_> {
             return Ok(Came::Interrupted);
         };
         if let Some(why) = finished.stopped {
-            return Err(Problem::nothing(format!("the page in {} stopped early: {why}", engine.name())));
+            return Err(Problem::nothing(format!(
+                "the page in {} stopped early: {why}",
+                engine.name()
+            )));
         }
-        let (came, all) = (joined.runs.len() - before, plan.run_count());
+        let (came, all) = (joined.runs.len() - before, plan.page_run_count());
         if came != all {
             let name = engine.name();
             return Err(Problem::nothing(format!("{came} of {all} runs came from {name}")));
