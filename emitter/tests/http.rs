@@ -170,7 +170,10 @@ fn what_cannot_be_played_is_refused_with_its_bound() {
             "interval_ms=1000000000",
             "interval_ms is 1000000000 ms: it must be from 0.0 ms to 60000 ms",
         ),
-        ("script=nope", "no script is called \"nope\": known are headline, cases, halves, batched"),
+        (
+            "script=nope",
+            "no script is called \"nope\": known are headline, cases, halves, late-first",
+        ),
         (
             "colour=red",
             "no parameter is called \"colour\": known are script, frames, interval_ms, frame_bytes, framing, nagle, header",

@@ -154,6 +154,10 @@ pub(crate) struct Browse {
     /// What to measure
     #[arg(long, value_name = "NAME", default_value = "headline")]
     pub(crate) preset: String,
+    /// A script instead of the preset's, as an address has it: frames=12&interval_ms=100, or
+    /// script=NAME
+    #[arg(long, value_name = "QUERY", value_parser = script)]
+    pub(crate) script: Option<measure::Script>,
     /// How many rounds; each plays every cell once, `direct` first and last
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(measure::plan::MAX_ROUNDS)))]
@@ -185,6 +189,13 @@ pub(crate) struct Browse {
     /// Take screenshots of the finished page into this folder: three sizes, dark and light
     #[arg(long, value_name = "DIR")]
     pub(crate) screenshots: Option<PathBuf>,
+}
+
+fn script(query: &str) -> Result<measure::Script, String> {
+    let pairs: Vec<(String, String)> =
+        serde_urlencoded::from_str(query).map_err(|error| error.to_string())?;
+    let pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    measure::Script::from_query(pairs).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Args)]

@@ -1,161 +1,329 @@
-//! A real browser on the same path: Chromium through HAProxy and through Caddy.
+//! Real browsers on the same path: three engines through HAProxy, joined in one document.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{
-    alone, document, family, holdup, left, rows, run, skipped, status, stderr, wait_for, wait_gone,
+    alone, document, family, holdup, left, not_found, rows, run, runs, skip_missing, status,
+    stderr, wait_for, wait_gone,
 };
 use measure::Reader;
+use measure::results::{CellResult, Document};
 use measure::verdict::Verdict;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Whether a browser can be driven here; says so when not.
-fn no_browser() -> bool {
-    let missing = !["chromedriver", "chromium"].iter().all(|program| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-    });
-    if missing {
-        println!("SKIPPED(no Chromium with its driver: apt-get install chromium chromium-driver)");
+const ENGINES: [&str; 3] = ["chromium", "firefox", "webkit"];
+
+/// Whether the machine was too noisy for a row, or an endpoint is not to be had; the reason is
+/// kept for the end of a test that has other rows to look at.
+fn noise(document: &Document, row: &CellResult) -> Option<String> {
+    let endpoint = document.endpoints.iter().find(|known| known.name == row.cell.endpoint);
+    if let Some(why) = endpoint.and_then(|endpoint| endpoint.failed.as_ref()) {
+        return Some(format!("SKIPPED({}: {why})", row.cell.endpoint));
     }
-    missing
+    matches!(row.summary.verdict.name, Verdict::Void | Verdict::PageBusy)
+        .then(|| format!("SKIPPED(void: {}: {})", row.id, row.summary.verdict.because))
+}
+
+fn median(ratio: &Option<measure::stats::RatioSpread>) -> Option<f64> {
+    ratio.as_ref().map(|ratio| ratio.median)
+}
+
+/// What a browser's row must show when the path holds (or not) what it reads.
+fn agrees_with_the_wire(row: &CellResult, verdict: Verdict) {
+    let (id, summary, held) = (&row.id, &row.summary, verdict == Verdict::Corked);
+    assert_eq!(summary.verdict.name, verdict, "{id}: {}", summary.verdict.because);
+    let per_delivery = median(&summary.frames_per_read).unwrap();
+    let on_wire = median(&summary.wire_frames_per_read).unwrap();
+    assert_eq!(on_wire > 3.0, held, "{id}: {on_wire} on the wire");
+    // An engine may hand one read over in parts, but never makes bursts of what came one by one.
+    assert_eq!(per_delivery > 1.5, held, "{id}: {per_delivery}");
+    let browser = row.browser.as_ref().unwrap();
+    assert!(browser.isolated, "{browser:?}");
+    // The driver knows the whole version, a user agent only its first number.
+    assert!(browser.version.contains('.'), "{browser:?}");
+    // What the browser itself added is far under what the path held.
+    let added = summary.browser_hold_us.as_ref().unwrap().median;
+    assert!(added.as_micros().abs() < 50_000, "{id}: {added}");
+    assert!(summary.clock_uncertainty_us.is_some());
 }
 
 #[test]
-fn both_readers_see_what_the_wire_and_the_native_reader_see() {
+fn every_engine_sees_what_the_wire_and_the_native_reader_see() {
     let _alone = alone();
-    if no_browser() {
+    let output = run(&[
+        "browse",
+        "--browser",
+        "all",
+        "--runs",
+        "1",
+        "--endpoints",
+        "haproxy",
+        "--readers",
+        "eventsource,fetch",
+        "--json",
+    ]);
+    if not_found(&output) {
         return;
     }
-    let output = run(&["browse", "--runs", "1", "--endpoints", "haproxy,caddy", "--json"]);
+    assert!(matches!(status(&output), 0 | 3), "{}", stderr(&output));
     let document = document(&output);
-    if skipped(&document) {
-        return;
-    }
-    assert_eq!(status(&output), 0, "{}", stderr(&output));
-    for (endpoint, verdict) in
-        [("direct", Verdict::Live), ("caddy", Verdict::Live), ("haproxy", Verdict::Corked)]
-    {
-        let rows = rows(&document, endpoint);
-        let readers: Vec<Reader> = rows.iter().map(|row| row.cell.reader).collect();
-        assert_eq!(readers, [Reader::Eventsource, Reader::Fetch, Reader::Recv]);
-        for row in rows {
-            let summary = &row.summary;
-            assert_eq!(summary.verdict.name, verdict, "{}: {}", row.id, summary.verdict.because);
-            let median = |ratio: &Option<measure::stats::RatioSpread>| {
-                ratio.as_ref().map(|ratio| ratio.median)
-            };
-            let per_delivery = median(&summary.frames_per_read).unwrap();
-            let held = verdict == Verdict::Corked;
-            assert_eq!(per_delivery > 3.0, held, "{}: {per_delivery}", row.id);
-            if row.cell.reader != Reader::Recv {
-                let on_wire = median(&summary.wire_frames_per_read).unwrap();
-                assert_eq!(on_wire > 3.0, held, "{}: {on_wire} on the wire", row.id);
-                let browser = row.browser.as_ref().unwrap();
-                assert!(browser.isolated, "{browser:?}");
-                assert!(browser.version.starts_with(|first: char| first.is_ascii_digit()));
-                // What the browser itself added is far under what the path held.
-                let added = summary.browser_hold_us.as_ref().unwrap().median;
-                assert!(added.as_micros().abs() < 50_000, "{}: {added}", row.id);
-                assert!(summary.clock_uncertainty_us.is_some());
+    assert!(document.complete);
+    let mut skipped = skip_missing(&document);
+    for (endpoint, verdict) in [("direct", Verdict::Live), ("haproxy", Verdict::Corked)] {
+        let played: Vec<(Option<&str>, Reader)> = rows(&document, endpoint)
+            .iter()
+            .filter(|row| row.summary.verdict.name != Verdict::Failed)
+            .map(|row| (row.cell.engine.as_deref(), row.cell.reader))
+            .collect();
+        if skipped.is_none() {
+            let each =
+                |engine| [Reader::Eventsource, Reader::Fetch].map(|reader| (Some(engine), reader));
+            let mut wanted: Vec<_> = ENGINES.into_iter().flat_map(each).collect();
+            wanted.push((None, Reader::Recv));
+            assert_eq!(played, wanted, "one document, in one order");
+        }
+        for row in rows(&document, endpoint) {
+            if let Some(why) = noise(&document, row) {
+                skipped.get_or_insert(why);
+            } else if row.cell.engine.is_some() && row.summary.verdict.name != Verdict::Failed {
+                agrees_with_the_wire(row, verdict);
+            } else if row.cell.reader == Reader::Recv {
+                assert_eq!(row.summary.verdict.name, verdict, "{}", row.id);
             }
         }
     }
+    skipped.inspect(|why| println!("{why}"));
+}
+
+/// One run of all engines for several tests: the head at once, the first byte 600 ms later.
+struct LateFirst {
+    output: Output,
+    folder: PathBuf,
+}
+
+impl LateFirst {
+    fn of_all() -> &'static LateFirst {
+        static RUN: OnceLock<LateFirst> = OnceLock::new();
+        RUN.get_or_init(|| {
+            // Under `target/`, since what is static is never dropped.
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("late-first");
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
+            let output = run(&[
+                "browse",
+                "--browser",
+                "all",
+                "--runs",
+                "1",
+                "--endpoints",
+                "direct",
+                "--readers",
+                "eventsource,fetch",
+                "--native-runs",
+                "0",
+                "--script",
+                "script=late-first",
+                "--out",
+                &path("results"),
+                "--screenshots",
+                &path("pictures"),
+                "--json",
+            ]);
+            LateFirst { output, folder }
+        })
+    }
+
+    fn pictures(&self) -> PathBuf {
+        self.folder.join("pictures")
+    }
+}
+
+#[test]
+fn firefox_first_byte() {
+    let _alone = alone();
+    let late = LateFirst::of_all();
+    if not_found(&late.output) {
+        return;
+    }
+    let document = document(&late.output);
+    let mut skipped = skip_missing(&document);
+    for row in document.cells.iter().filter(|row| row.browser.is_some()) {
+        if let Some(why) = noise(&document, row) {
+            skipped.get_or_insert(why);
+            continue;
+        }
+        let summary = &row.summary;
+        // No hold is reported, whenever the engine thought that the answer had begun.
+        assert_eq!(summary.verdict.name, Verdict::Live, "{}: {}", row.id, summary.verdict.because);
+        let first = summary.ttft_us.as_ref().unwrap().median.as_micros();
+        assert!((600_000..750_000).contains(&first), "{}: first event after {first} µs", row.id);
+    }
+    for run in runs(&late.folder.join("results")) {
+        let Some(head) = run.arrivals.head else { continue };
+        let after = (head - run.arrivals.call).as_micros();
+        let settled_with_the_first_byte = after > 500_000;
+        assert_eq!(settled_with_the_first_byte, run.cell.contains("firefox"), "{after} µs");
+    }
+    skipped.inspect(|why| println!("{why}"));
 }
 
 #[test]
 fn the_page_can_be_looked_at_in_three_sizes_dark_and_light() {
     let _alone = alone();
-    if no_browser() {
+    let late = LateFirst::of_all();
+    if not_found(&late.output) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let pictures = folder.path().join("pictures");
-    let output = run(&[
-        "browse",
-        "--runs",
-        "1",
-        "--endpoints",
-        "direct",
-        "--readers",
-        "fetch",
-        "--native-runs",
-        "0",
-        "--screenshots",
-        pictures.to_str().unwrap(),
-    ]);
-    assert!(matches!(status(&output), 0 | 3), "{}", stderr(&output));
-    let mut names: Vec<String> = std::fs::read_dir(&pictures)
+    let skipped = skip_missing(&document(&late.output));
+    let names: BTreeSet<String> = std::fs::read_dir(late.pictures())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    names.sort();
-    assert_eq!(
-        names,
-        [
-            "page-1366x768-dark.png",
-            "page-1366x768-light.png",
-            "page-1920x1080-dark.png",
-            "page-1920x1080-light.png",
-            "page-390x844-dark.png",
-            "page-390x844-light.png",
-        ]
-    );
-    for name in names {
-        let png = std::fs::read(pictures.join(&name)).unwrap();
-        let width = u32::from_be_bytes(png[16..20].try_into().unwrap());
-        assert!(name.contains(&format!("page-{width}x")), "{name} is {width} wide");
+    for engine in ENGINES {
+        // Chromium's are the ones that documents show.
+        let prefix = if engine == "chromium" { "page-".into() } else { format!("page-{engine}-") };
+        let own = |name: &&String| {
+            name.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with(char::is_numeric))
+        };
+        let sizes: Vec<(u32, u32)> =
+            names.iter().filter(own).map(|name| size_of(&late.pictures().join(name))).collect();
+        let missing = document(&late.output).cells.iter().any(|row| {
+            row.summary.verdict.name == Verdict::Failed
+                && row.cell.engine.as_deref() == Some(engine)
+        });
+        if missing {
+            continue;
+        }
+        assert_eq!(sizes.len(), 6, "{engine}: {names:?}");
+        for size in [(1920, 1080), (1366, 768)] {
+            assert_eq!(sizes.iter().filter(|own| **own == size).count(), 2, "{engine}: {names:?}");
+        }
+        // A window may not go as narrow as a phone; the name says how far it went.
+        let narrow = sizes.iter().filter(|(width, height)| *width <= 450 && *height == 844);
+        assert_eq!(narrow.count(), 2, "{engine}: {names:?}");
+        // Dark is dark: the pictures of one size differ.
+        let one = |scheme: &str| {
+            std::fs::read(late.pictures().join(format!("{prefix}1366x768-{scheme}.png"))).unwrap()
+        };
+        assert_ne!(one("light"), one("dark"), "{engine}");
     }
+    skipped.inspect(|why| println!("{why}"));
+}
+
+/// A PNG's size, which its name must tell.
+fn size_of(picture: &Path) -> (u32, u32) {
+    let png = std::fs::read(picture).unwrap();
+    let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    let (width, height) = (side(16), side(20));
+    let name = picture.file_name().unwrap().to_str().unwrap();
+    assert!(name.contains(&format!("{width}x{height}")), "{name} is {width}x{height}");
+    (width, height)
 }
 
 #[test]
-fn a_missing_driver_is_one_line_with_what_installs_it() {
+fn missing_drivers_are_one_line_each_with_what_installs_them() {
     let _alone = alone();
-    let output = holdup(&["browse", "--runs", "1"]).env("PATH", "/nonexistent").output().unwrap();
+    let nowhere = |browser: &str| {
+        let mut command = holdup(&["browse", "--runs", "1", "--browser", browser]);
+        let empty = tempfile::tempdir().unwrap();
+        command.env("PATH", "/nonexistent").env("HOME", empty.path());
+        command.env("HOLDUP_CACHE_DIR", empty.path()).output().unwrap()
+    };
+    let output = nowhere("chromium");
     assert_eq!(status(&output), 4);
     assert_eq!(
         stderr(&output),
-        "holdup: no chromedriver found for chromium: apt-get install chromium chromium-driver\n"
+        "holdup: chromium not found: there is no chromedriver; install it with: apt-get install chromium chromium-driver\n"
     );
+    let output = nowhere("all");
+    assert_eq!(status(&output), 4);
+    let said = stderr(&output);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    for (line, engine) in lines.iter().zip(ENGINES) {
+        let line = line.trim_start_matches("holdup: ");
+        assert!(line.starts_with(&format!("{engine} not found: there is no ")), "{line}");
+        assert!(line.contains("; install it with: "), "{line}");
+    }
 }
 
 #[test]
-fn a_browser_killed_mid_run_ends_it_with_what_was_measured_and_leaves_nothing() {
+fn an_engine_that_is_missing_is_a_row_and_does_not_stop_the_others() {
     let _alone = alone();
-    if no_browser() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let chromedriver = std::env::split_paths(&path)
+        .map(|folder| folder.join("chromedriver"))
+        .find(|file| file.is_file());
+    let Some(chromedriver) = chromedriver else {
+        println!("SKIPPED(no chromedriver: apt-get install chromium chromium-driver)");
         return;
-    }
+    };
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("results");
-    let child = holdup(&[
-        "browse",
-        "--runs",
-        "200",
-        "--endpoints",
-        "direct",
-        "--readers",
-        "fetch",
-        "--out",
-        out.to_str().unwrap(),
-    ])
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
+    std::os::unix::fs::symlink(chromedriver, folder.path().join("chromedriver")).unwrap();
+    let only = |strict: &[&str]| {
+        let plan = ["--runs", "1", "--endpoints", "direct", "--readers", "fetch"];
+        let more = ["--browser", "chromium,webkit", "--native-runs", "0", "--json"];
+        let mut command = holdup(&["browse"]);
+        command.args(plan).args(more).args(strict);
+        // Its browser is found by its own places, not by PATH.
+        command.env("PATH", folder.path()).output().unwrap()
+    };
+    let output = only(&[]);
+    assert!(matches!(status(&output), 0 | 3), "{}", stderr(&output));
+    let document = document(&output);
+    assert!(document.complete);
+    let webkit: Vec<&CellResult> =
+        document.cells.iter().filter(|row| row.cell.engine.as_deref() == Some("webkit")).collect();
+    assert_eq!(webkit.len(), 1, "one row");
+    assert_eq!(webkit[0].summary.verdict.name, Verdict::Failed);
+    assert!(webkit[0].summary.verdict.because.contains("install it with: apt-get install webkit"));
+    assert!(stderr(&output).contains("webkit not found: there is no WebKitWebDriver"));
+    assert!(document.cells.iter().any(|row| row.browser.is_some()), "Chromium played");
+    assert_eq!(status(&only(&["--strict"])), 4);
+}
+
+/// A long run of one engine, once its first runs are on the disk; `None` where the engine is not
+/// to be had.
+fn mid_run(engine: &str, out: &Path) -> Option<Child> {
+    let mut child = holdup(&["browse", "--runs", "200", "--endpoints", "direct"])
+        .args(["--readers", "fetch", "--browser", engine, "--out", out.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_for("the first run", Duration::from_secs(120), || {
         std::fs::metadata(out.join("runs.ndjson")).is_ok_and(|file| file.len() > 0)
+            || child.try_wait().unwrap().is_some()
     });
+    if child.try_wait().unwrap().is_none() {
+        return Some(child);
+    }
+    let output = child.wait_with_output().unwrap();
+    assert!(not_found(&output), "{engine} ended early: {}", stderr(&output));
+    None
+}
+
+/// Kills the browser itself, under its driver, and looks what the command makes of it.
+fn survives_its_death(engine: &str, processes: &[&str]) {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("results");
+    let Some(child) = mid_run(engine, &out) else { return };
     let everybody = family(child.id());
     let browser: Vec<u32> = left(&everybody)
         .into_iter()
-        .filter(|(_, name)| name.starts_with("chromium") || name == "chrome")
+        .filter(|(_, name)| processes.iter().any(|process| name.starts_with(process)))
         .map(|(pid, _)| pid)
         .collect();
     assert!(!browser.is_empty(), "{:?}", left(&everybody));
@@ -165,8 +333,40 @@ fn a_browser_killed_mid_run_ends_it_with_what_was_measured_and_leaves_nothing() 
     let output = child.wait_with_output().unwrap();
     assert_eq!(status(&output), 4, "{}", stderr(&output));
     let last = stderr(&output).lines().last().unwrap_or_default().to_string();
-    assert!(last.starts_with("holdup: chromium stopped answering: "), "{last}");
-    assert!(out.join("results.json").is_file(), "what was measured is kept");
+    assert!(last.starts_with(&format!("holdup: {engine} stopped answering: ")), "{last}");
+    let kept = std::fs::read_to_string(out.join("results.json")).unwrap();
+    assert!(!Document::from_json(&kept).unwrap().complete, "what was measured is kept");
+    let left = wait_gone(&everybody, Duration::from_secs(10));
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_chromium_killed_mid_run_ends_it_with_what_was_measured_and_leaves_nothing() {
+    survives_its_death("chromium", &["chromium", "chrome"]);
+}
+
+#[test]
+fn a_firefox_killed_mid_run_ends_it_with_what_was_measured_and_leaves_nothing() {
+    survives_its_death("firefox", &["firefox"]);
+}
+
+#[test]
+fn a_webkit_killed_mid_run_ends_it_with_what_was_measured_and_leaves_nothing() {
+    survives_its_death("webkit", &["MiniBrowser", "WebKitWebProces"]);
+}
+
+#[test]
+fn an_interrupt_ends_browser_driver_and_screen() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("results");
+    let Some(child) = mid_run("webkit", &out) else { return };
+    let everybody = family(child.id());
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 130, "{}", stderr(&output));
+    let kept = std::fs::read_to_string(out.join("results.json")).unwrap();
+    assert!(!Document::from_json(&kept).unwrap().complete);
     let left = wait_gone(&everybody, Duration::from_secs(10));
     assert!(left.is_empty(), "{left:?}");
 }

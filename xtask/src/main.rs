@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 cargo xtask demo [ARGS]     builds the page and the command, then runs `holdup demo`
-cargo xtask test            every test: format, lints, units, real proxies, the page in Chromium
+cargo xtask test            every test: format, lints, units, real proxies, the page in three browsers
 cargo xtask page            builds the page into pkg/
 cargo xtask screenshots     pictures of the page into docs/pictures/, by a real run in Chromium
 cargo xtask findings        measures the presets (about half an hour) and writes docs/findings.md
@@ -49,7 +49,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         Some("page") => page::build().map(|()| ExitCode::SUCCESS),
         Some("screenshots") => {
             page::build()?;
-            tools::browser();
+            tools::chromium();
             check(cargo(&["run", "--quiet", "--package", "holdup", "--"]).args([
                 "browse",
                 "--runs",

@@ -58,8 +58,7 @@ impl Sum {
 /// Runs everything, goes on after a failure, and says at the end what failed.
 pub(crate) fn run() -> Result<ExitCode> {
     let mut sum = Sum::default();
-    let browser = tools::browser();
-    tools::strace();
+    let chromium = tools::for_tests();
     sum.step("tidy", tidy::check());
     sum.step("format", check(&mut cargo(&["fmt", "--all", "--check"])));
     sum.step("page", page::build());
@@ -113,7 +112,7 @@ pub(crate) fn run() -> Result<ExitCode> {
             "--show-output",
         ]),
     )?;
-    if browser {
+    if chromium {
         sum.runner(false, &mut page::test_command())?;
     } else {
         println!("SKIPPED(no Chromium with its driver: the page's unit tests)");

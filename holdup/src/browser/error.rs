@@ -8,6 +8,8 @@ use serde_json::Value;
 
 /// Most characters of a driver's own message: what comes after is its stack.
 const MOST: usize = 300;
+/// Characters that show what kind of thing answered.
+const FEW: usize = 40;
 
 /// A browser that cannot be driven.
 #[derive(Debug, thiserror::Error)]
@@ -40,12 +42,13 @@ fn last(log: &[String]) -> String {
 /// Why no session came, in one line.
 pub(crate) fn no_session(error: &NewSessionError) -> String {
     match error {
-        NewSessionError::FailedC(error) => chain(error),
-        NewSessionError::Failed(error) => chain(error),
-        NewSessionError::Lost(error) => chain(error),
+        NewSessionError::FailedC(error) => cause(error),
+        NewSessionError::Failed(error) => cause(error),
+        NewSessionError::Lost(error) => cause(error),
         // What is not understood is shown as it came; drivers put a message of their own in it.
         NewSessionError::NotW3C(Value::String(text)) => {
-            one_line(&format!("it answered what no WebDriver service does: {text:?}"))
+            let text: String = text.chars().take(FEW).collect();
+            format!("it answers as no WebDriver service does, with {text:?}")
         }
         NewSessionError::NotW3C(answer) => match answer["message"].as_str() {
             Some(message) => one_line(message),
@@ -61,21 +64,19 @@ pub(crate) fn no_session(error: &NewSessionError) -> String {
 pub(crate) fn no_answer(error: &CmdError) -> String {
     match error {
         CmdError::Standard(error) => one_line(&error.message),
-        CmdError::FailedC(error) => chain(error),
-        CmdError::Failed(error) => chain(error),
+        CmdError::FailedC(error) => cause(error),
+        CmdError::Failed(error) => cause(error),
         error => one_line(&error.to_string()),
     }
 }
 
-/// An error with its causes: the outermost of a connection says only that it failed.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        said.push_str(&format!(": {error}"));
-        cause = error.source();
+/// The innermost cause: what stands around it says only that a connection failed.
+pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(inner) = innermost.source() {
+        innermost = inner;
     }
-    one_line(&said)
+    one_line(&innermost.to_string())
 }
 
 /// That a time limit has passed.
@@ -98,16 +99,19 @@ mod tests {
         assert_eq!(no_session(&NewSessionError::NotW3C(refused)), "no Chrome");
         let page = Value::String("<html>\n".repeat(100));
         let said = no_session(&NewSessionError::NotW3C(page));
-        assert!(said.starts_with("it answered what no WebDriver service does: \"<html>"), "{said}");
+        assert!(said.starts_with("it answers as no WebDriver service does, with \"<html>"));
         assert_eq!(said.lines().count(), 1);
-        assert!(said.len() <= MOST);
+        assert!(said.len() < 200, "{said}");
     }
 
+    #[derive(Debug, thiserror::Error)]
+    #[error("it failed")]
+    struct Outer(#[source] std::io::Error);
+
     #[test]
-    fn causes_are_told_and_the_last_words_of_a_driver() {
-        let inner = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
-        let outer = std::io::Error::other(inner);
-        assert_eq!(chain(&outer), "connection refused");
+    fn the_cause_is_told_and_the_last_words_of_a_driver() {
+        let outer = std::fs::File::open("/nonexistent").map_err(Outer).unwrap_err();
+        assert_eq!(cause(&outer), "No such file or directory (os error 2)");
         let log = vec!["first".to_string(), " last \n".to_string()];
         let error = DriverError::Start { program: "chromedriver", why: "it ended".into(), log };
         assert_eq!(error.to_string(), "chromedriver did not start: it ended; its last words: last");

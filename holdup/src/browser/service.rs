@@ -7,7 +7,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use url::Url;
 
-use crate::browser::error::{DriverError, chain, too_late};
+use crate::browser::error::{DriverError, cause, too_late};
 
 /// How long a service may take to say that it is there.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ impl Service {
             // Whatever it says: that it cannot be used now is said again, and better, when a
             // session is asked for.
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(failed(chain(&error))),
+            Ok(Err(error)) => Err(failed(cause(&error))),
             Err(_) => Err(failed(too_late(LIMIT))),
         }
     }

@@ -73,6 +73,30 @@ pub(crate) fn void(document: &Document) -> bool {
     false
 }
 
+/// Whether the only browser, or each of them, is not to be had here: says so, and the caller
+/// returns.
+pub(crate) fn not_found(output: &Output) -> bool {
+    let said = stderr(output);
+    let missing = said.lines().rev().find(|line| line.contains(" not found: there is no "));
+    match (status(output), missing) {
+        (4, Some(line)) => {
+            println!("SKIPPED({})", line.trim_start_matches("holdup: "));
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The line that counts a test as skipped when a browser of its document is not to be had. One
+/// line a test: the test looks at the other browsers first.
+pub(crate) fn skip_missing(document: &Document) -> Option<String> {
+    let missing = document.cells.iter().find(|row| {
+        row.summary.verdict.name == Verdict::Failed
+            && row.summary.verdict.because.contains(" not found: there is no ")
+    });
+    missing.map(|row| format!("SKIPPED({})", row.summary.verdict.because))
+}
+
 /// The raw runs in a results folder.
 pub(crate) fn runs(folder: &Path) -> Vec<RunRecord> {
     let text = std::fs::read_to_string(folder.join("runs.ndjson")).unwrap();

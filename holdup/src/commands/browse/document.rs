@@ -8,6 +8,7 @@ use measure::plan::Plan;
 use measure::results::{Browser, Document, Machine, RunRecord, SCHEMA, derive_cells};
 use measure::verdict::{Finding, Verdict};
 
+use crate::browser::Engine;
 use crate::commands::browse::stage::Came;
 use crate::exit::Problem;
 use crate::rig::Rig;
@@ -114,8 +115,14 @@ impl Joined {
             cells.extend(controls.map(|cell| Cell { endpoint: name.clone(), ..cell.clone() }));
         }
         cells.extend(self.failed.iter().map(|(cell, _)| cell.clone()));
-        // What reads the same endpoint stands together.
-        cells.sort_by_key(|cell| around.names.iter().position(|name| *name == cell.endpoint));
+        // What reads the same endpoint stands together, the browsers in one order before the
+        // native reader.
+        cells.sort_by_key(|cell| {
+            let endpoint = around.names.iter().position(|name| *name == cell.endpoint);
+            let engine = cell.engine.as_deref();
+            let of_engine = |known: &Engine| engine == Some(known.name());
+            (endpoint, Engine::ALL.iter().position(of_engine).unwrap_or(Engine::ALL.len()))
+        });
         let mut rows = derive_cells(&cells, &self.runs, &rig.endpoints, &self.browsers, &guards);
         for row in &mut rows {
             if let Some((_, why)) = self.failed.iter().find(|(cell, _)| *cell == row.cell) {

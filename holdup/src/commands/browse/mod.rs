@@ -189,6 +189,7 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         .map_err(Problem::usage)?;
     let settings = Settings {
         preset: options.preset.clone(),
+        script: options.script.clone(),
         endpoints: options.rig.endpoints.clone(),
         readers,
         runs: options.runs,
