@@ -172,7 +172,7 @@ fn what_cannot_be_played_is_refused_with_its_bound() {
         ),
         (
             "script=nope",
-            "no script is called \"nope\": known are headline, cases, halves, late-first",
+            "no script is called \"nope\": known are headline, cases, halves, batched, late-first",
         ),
         (
             "colour=red",

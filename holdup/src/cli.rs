@@ -24,7 +24,7 @@ pub(crate) enum Command {
     /// Plays streams through the pinned proxies and reads them natively
     Measure(Measure),
     /// Reads the same streams by the page in real browsers
-    Browse(Browse),
+    Browse(Box<Browse>),
     /// Runs the emitter alone, to stand behind a proxy of one's own
     Emit(Emit),
     /// Proves the instrument on streams whose truth is known

@@ -39,14 +39,14 @@ fn a_wrong_word_is_one_line_and_status_2() {
         (&["measure", "--own", "squid=/bin/true"], "holdup: "),
         (&["browse", "--readers", "xhr"], "holdup: no reader is called \"xhr\": known are "),
         (&["browse", "--preset", "nope"], "holdup: no preset is called \"nope\""),
-        (&["browse", "--readers", "recv"], "holdup: no reader is called \"recv\""),
         (
             &["measure", "--preset", "busy-page"],
             "holdup: busy-page is about a browser's own page: use `holdup browse --preset busy-page`",
         ),
+        (&["browse", "--readers", "recv"], "holdup: recv reads without a browser: "),
         (
             &["browse", "--preset", "temp-file"],
-            "holdup: temp-file reads slowly or in several segment sizes, which no browser can be told to do: use `holdup measure --preset temp-file`",
+            "holdup: temp-file reads slowly, which no browser can be told to do: use `holdup measure --preset temp-file`",
         ),
         (&["report", "/nonexistent"], "holdup: "),
         (&["findings", "/nonexistent"], "holdup: /nonexistent/published/results.json: "),
@@ -71,6 +71,7 @@ fn numbers_out_of_range_are_status_2_with_their_bounds() {
         (&["measure", "--mss", "jumbo"], "loopback or a number"),
         (&["emit", "--ledger-memory", "0"], "1..=65536"),
         (&["browse", "--browser", "netscape"], "chromium"),
+        (&["browse", "--script", "frames=0"], "frames is 0: it must be from 1 to 99999"),
     ] {
         let output = run(arguments);
         assert_eq!(status(&output), 2, "{arguments:?}");

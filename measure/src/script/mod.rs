@@ -163,8 +163,11 @@ pub enum ScriptError {
     },
 }
 
+/// The content type of an event stream.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
 /// Names of the named scripts.
-pub const NAMES: [&str; 4] = ["headline", "cases", "halves", "late-first"];
+pub const NAMES: [&str; 5] = ["headline", "cases", "halves", "batched", "late-first"];
 
 /// Query parameters that [`Script::from_query`] reads.
 pub const PARAMETERS: [&str; 7] =
@@ -208,6 +211,16 @@ impl Script {
         Script { body: Body::Writes { writes }, ..Script::headline() }
     }
 
+    /// An origin that batches: four frames in each write, 200 ms apart, which is the period of the
+    /// kernel's cork as well.
+    fn batched() -> Script {
+        let write = |index: i64| Write {
+            due_us: Span::millis(200 * index),
+            pieces: vec![Piece::Frame { bytes: MIN_FRAME_BYTES }; 4],
+        };
+        Script { body: Body::Writes { writes: (0..6).map(write).collect() }, ..Script::headline() }
+    }
+
     /// Headers at once and nothing behind them for 600 ms, then 12 frames 50 ms apart: shows who
     /// takes the headers for the first byte. Firefox settles a `fetch()` only with it.
     fn late_first() -> Script {
@@ -229,6 +242,7 @@ impl Script {
             // The stream E of the public bug reports: 8 events, 100 ms apart.
             "cases" => Script::paced(8, Span::millis(100), MIN_FRAME_BYTES),
             "halves" => Ok(Script::halves()),
+            "batched" => Ok(Script::batched()),
             "late-first" => Ok(Script::late_first()),
             _ => Err(ScriptError::UnknownName(name.chars().take(40).collect())),
         }
@@ -294,6 +308,12 @@ impl Script {
     /// From the first write's due time to the last one's.
     pub fn duration(&self) -> Span {
         self.write_count().checked_sub(1).and_then(|last| self.due(last)).unwrap_or(Span::ZERO)
+    }
+
+    /// The content type that the emitter sends: the event stream's, unless a header says otherwise.
+    pub fn content_type(&self) -> &str {
+        let named = |header: &&Header| header.name.eq_ignore_ascii_case("content-type");
+        self.headers.iter().rfind(named).map_or(EVENT_STREAM, |header| &header.value)
     }
 
     /// Body bytes.

@@ -49,7 +49,7 @@ fn out_of_range_names_the_bound() {
         (("frames", "99999999999"), "frames is \"99999999999\": it is a number"),
         (
             ("script", "nope"),
-            "no script is called \"nope\": known are headline, cases, halves, late-first",
+            "no script is called \"nope\": known are headline, cases, halves, batched, late-first",
         ),
         (
             ("header", "Content-Length: 3"),

@@ -19,7 +19,7 @@ pub(super) struct Joined {
     pub(super) runs: Vec<RunRecord>,
     /// By engine name.
     pub(super) browsers: BTreeMap<String, Browser>,
-    pub(super) store: Option<Store>,
+    store: Option<Store>,
     /// The first thing that left a hole in a plan.
     pub(super) problem: Option<Problem>,
     cells: Vec<Cell>,
@@ -77,6 +77,14 @@ impl Joined {
                 self.add(plan);
                 self.whole = false;
             }
+        }
+    }
+
+    /// Writes a document, where that is wanted. One that cannot be written is a problem like any
+    /// other: what was measured is shown all the same.
+    pub(super) fn write(&mut self, document: &Document) {
+        if let Some(Err(error)) = self.store.as_ref().map(|store| store.replace(document)) {
+            self.problem.get_or_insert(Problem::nothing(error));
         }
     }
 

@@ -78,6 +78,14 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let playing = ways.iter().filter(|(_, way)| way.is_ok()).count();
     let mut progress = Progress::new(each * playing);
     let alone = ways.len() == 1;
+    let around = |interrupted| document::Around {
+        seed: settings.seed,
+        started_at: started_at.clone(),
+        machine: measure::results::Machine { load_after: machine::load(), ..before.clone() },
+        names: &names,
+        rig: &rig,
+        interrupted,
+    };
     for (engine, way) in ways {
         let plan = stage.plan(engine)?;
         let came = match way {
@@ -91,6 +99,8 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         if interrupt.came() {
             break;
         }
+        // However this ends, a document with what came so far stands.
+        joined.write(&joined.document(around(true)));
     }
     progress.finish();
     if joined.is_whole() && options.native_runs > 0 {
@@ -103,35 +113,30 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         let only = alone.then(|| joined.only_problem()).flatten();
         return Err(only.unwrap_or_else(|| Problem::nothing("none of these browsers could be run")));
     }
-    let document = joined.document(document::Around {
-        seed: settings.seed,
-        started_at,
-        machine: measure::results::Machine { load_after: machine::load(), ..before },
-        names: &names,
-        rig: &rig,
-        interrupted: interrupt.came(),
-    });
-    let unkept = joined.store.as_ref().and_then(|store| store.replace(&document).err());
+    let document = joined.document(around(interrupt.came()));
+    joined.write(&document);
     commands::measure::show(&document, options.json)?;
-    match (joined.problem, unkept) {
+    match joined.problem {
         // Whatever else went wrong went wrong because of it.
         _ if interrupt.came() => Ok(Exit::Interrupted),
-        (Some(problem), _) if alone => Err(problem),
-        (Some(_), _) => Err(Problem::nothing("not every browser came to the end of its plan")),
-        (None, Some(error)) => Err(Problem::nothing(error)),
-        (None, None) => Ok(commands::measure::exit(&document, options.strict)),
+        Some(problem) if alone => Err(problem),
+        Some(_) => Err(Problem::nothing("not every browser came to the end of its plan")),
+        None => Ok(commands::measure::exit(&document, options.strict)),
     }
 }
 
+/// Each engine with how it is to be had, or why it is not.
+type Ways<'a> = Vec<(Engine, Result<Way<'a>, Problem>)>;
+
 /// How each engine is to be had, or why it is not. When none is, there is nothing to do.
-fn ways(options: &cli::Browse) -> Result<Vec<(Engine, Result<Way<'_>, Problem>)>, Problem> {
+fn ways(options: &cli::Browse) -> Result<Ways<'_>, Problem> {
     let engines = Engine::chosen(&options.browser);
     let places = Places::of_user();
     let way = |engine| match &options.webdriver {
         Some(service) => Ok(Way::Service(service)),
         None => places.find(engine).map(Way::Own).map_err(Problem::nothing),
     };
-    let mut ways: Vec<_> = engines.into_iter().map(|engine| (engine, way(engine))).collect();
+    let mut ways: Ways<'_> = engines.into_iter().map(|engine| (engine, way(engine))).collect();
     if ways.iter().any(|(_, way)| way.is_ok()) {
         return Ok(ways);
     }
@@ -185,8 +190,13 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         .readers
         .iter()
         .map(|name| Reader::from_name(name).ok_or_else(|| SettingsError::Reader(name.clone())))
-        .collect::<Result<_, _>>()
+        .collect::<Result<Vec<Reader>, _>>()
         .map_err(Problem::usage)?;
+    if readers.iter().all(|reader| !reader.in_browser()) {
+        return Err(Problem::usage(
+            "recv reads without a browser: name another reader beside it, or use `holdup measure`",
+        ));
+    }
     let settings = Settings {
         preset: options.preset.clone(),
         script: options.script.clone(),
