@@ -11,6 +11,8 @@
 pub mod arrivals;
 pub mod cause;
 pub mod cell;
+#[cfg(feature = "chat")]
+pub mod chat;
 pub mod clock;
 pub mod frames;
 pub mod guards;
