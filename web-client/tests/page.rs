@@ -86,14 +86,25 @@ fn every_stamp_is_converted_to_the_shared_clock() {
     let clock = ClockSync { offset_us: 1_000, uncertainty_us: 9, round_trips: 12 };
     let mut arrivals = Arrivals::begin(RunId(1), Reader::Fetch, Stamp(1));
     arrivals.head = Some(Stamp(2));
-    arrivals.deliveries = vec![Delivery::at(Stamp(3))];
+    let (paged, painted) = (Some(Stamp(5)), Some(Stamp(6)));
+    arrivals.deliveries = vec![Delivery { paged, painted, ..Delivery::at(Stamp(3)) }];
     arrivals.ended = Stamp(4);
-    let shared = run::shared(arrivals, clock);
+    let shared = run::shared(arrivals.clone(), clock, None);
     assert_eq!(
-        (shared.call, shared.head, shared.deliveries[0].at, shared.ended),
-        (Stamp(1_001), Some(Stamp(1_002)), Stamp(1_003), Stamp(1_004))
+        (shared.call, shared.head, shared.ended),
+        (Stamp(1_001), Some(Stamp(1_002)), Stamp(1_004))
     );
-    assert_eq!(shared.clock_uncertainty(), Span(9));
+    let delivery = &shared.deliveries[0];
+    assert_eq!(
+        (delivery.at, delivery.paged, delivery.painted),
+        (Stamp(1_003), Some(Stamp(1_005)), Some(Stamp(1_006)))
+    );
+    assert_eq!((shared.clock_uncertainty(), shared.page_uncertainty()), (Span(9), Span(0)));
+    // A worker's clock has an uncertainty of its own, and the page's stands beside it.
+    let own = ClockSync { offset_us: 77, uncertainty_us: 4, round_trips: 12 };
+    let shared = run::shared(arrivals, clock, Some(own));
+    assert_eq!((shared.clock, shared.page_clock), (Some(own), Some(clock)));
+    assert_eq!((shared.clock_uncertainty(), shared.page_uncertainty()), (Span(4), Span(13)));
 }
 
 #[wasm_bindgen_test]

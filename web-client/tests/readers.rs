@@ -3,6 +3,8 @@
 // Clippy takes these for plain functions, not for tests.
 #![allow(clippy::unwrap_used)]
 
+mod streams;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -13,50 +15,27 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use web_client::browser::now_us;
 use web_client::once::Once;
-use web_client::readers::{self, Log, Means, SharedLog};
+use web_client::readers::{self, Log};
+
+use streams::{BlobUrl, RUN};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
-const RUN: RunId = RunId(0xabc);
+const READERS: [Reader; 3] = [Reader::Eventsource, Reader::Fetch, Reader::FetchWorker];
 
-/// A script's bytes as the URL of a blob; the second value keeps the URL alive.
-struct BlobUrl(String);
-
-impl BlobUrl {
-    fn of(bytes: &[u8], kind: &str) -> BlobUrl {
-        let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
-        let options = web_sys::BlobPropertyBag::new();
-        options.set_type(kind);
-        let blob = web_sys::Blob::new_with_u8_array_sequence_and_options(&parts, &options).unwrap();
-        BlobUrl(web_sys::Url::create_object_url_with_blob(&blob).unwrap())
-    }
-
-    fn of_script(script: &Script, run: RunId) -> BlobUrl {
-        let bytes: Vec<u8> = script.player(run).flat_map(|(_, bytes)| bytes).collect();
-        BlobUrl::of(&bytes, "text/event-stream")
-    }
-}
-
-impl Drop for BlobUrl {
-    fn drop(&mut self) {
-        web_sys::Url::revoke_object_url(&self.0).unwrap();
-    }
-}
-
-async fn read(reader: Reader, url: &str) -> SharedLog {
-    let (log, done) = (Log::begin(RUN, reader, now_us()), Once::default());
-    let stream = readers::open(reader, url, RUN, &log, &done).unwrap();
-    done.wait().await;
-    drop(stream);
-    log
+async fn read(reader: Reader, url: &str) -> readers::SharedLog {
+    let worker = streams::worker().await;
+    streams::read(streams::means(reader, Some(&worker)), reader, url, None).await
 }
 
 #[wasm_bindgen_test]
-async fn both_readers_recognise_every_frame() {
+async fn every_reader_recognises_every_frame() {
     let url = BlobUrl::of_script(&Script::headline(), RUN);
-    for (reader, end) in
-        [(Reader::Fetch, End::Closed), (Reader::Eventsource, End::StoppedAtTerminal)]
-    {
+    for reader in READERS {
+        let end = match reader {
+            Reader::Eventsource => End::StoppedAtTerminal,
+            _ => End::Closed,
+        };
         let log = read(reader, &url.0).await;
         let log = log.borrow();
         let seqs: Vec<u32> = log.arrivals.frames().filter_map(|(_, frame)| frame.seq).collect();
@@ -79,14 +58,16 @@ async fn both_readers_recognise_every_frame() {
 #[wasm_bindgen_test]
 async fn fetch_knows_bytes_status_and_type() {
     let script = Script::paced(5, Span::ZERO, 100).unwrap();
-    let log = read(Reader::Fetch, &BlobUrl::of_script(&script, RUN).0).await;
-    let arrivals = &log.borrow().arrivals;
-    let bytes: u64 = arrivals.deliveries.iter().filter_map(|delivery| delivery.bytes).sum();
-    assert_eq!(bytes, 500);
-    assert_eq!(arrivals.status, Some(200));
-    assert_eq!(arrivals.content_type.as_deref(), Some("text/event-stream"));
-    let ends: Vec<u64> = arrivals.frames().filter_map(|(_, frame)| frame.end).collect();
-    assert_eq!(ends, script.frame_ends());
+    for reader in [Reader::Fetch, Reader::FetchWorker] {
+        let log = read(reader, &BlobUrl::of_script(&script, RUN).0).await;
+        let arrivals = &log.borrow().arrivals;
+        let bytes: u64 = arrivals.deliveries.iter().filter_map(|delivery| delivery.bytes).sum();
+        assert_eq!(bytes, 500);
+        assert_eq!(arrivals.status, Some(200));
+        assert_eq!(arrivals.content_type.as_deref(), Some("text/event-stream"));
+        let ends: Vec<u64> = arrivals.frames().filter_map(|(_, frame)| frame.end).collect();
+        assert_eq!(ends, script.frame_ends());
+    }
 }
 
 #[wasm_bindgen_test]
@@ -100,9 +81,11 @@ async fn a_stream_without_its_terminal_event_is_closed_and_told() {
     TimeoutFuture::new(300).await;
     assert_eq!(log.borrow().arrivals.frames().count(), 5);
     assert_eq!(log.borrow().reconnects, 0);
-    let log = read(Reader::Fetch, &url.0).await;
-    assert_eq!(log.borrow().arrivals.end, End::Closed);
-    assert!(!log.borrow().arrivals.has_terminal());
+    for reader in [Reader::Fetch, Reader::FetchWorker] {
+        let log = read(reader, &url.0).await;
+        assert_eq!(log.borrow().arrivals.end, End::Closed);
+        assert!(!log.borrow().arrivals.has_terminal());
+    }
 }
 
 #[wasm_bindgen_test]
@@ -121,6 +104,7 @@ async fn a_wrong_type_and_a_missing_stream_are_failures_with_a_sentence() {
     for (reader, url, wanted) in [
         (Reader::Eventsource, plain.0.as_str(), "EventSource refused the answer"),
         (Reader::Fetch, "blob:nowhere", "the request failed"),
+        (Reader::FetchWorker, "blob:nowhere", "the request failed"),
     ] {
         let log = read(reader, url).await;
         let End::Failed { what } = log.borrow().arrivals.end.clone() else { panic!("{reader:?}") };
@@ -131,9 +115,11 @@ async fn a_wrong_type_and_a_missing_stream_are_failures_with_a_sentence() {
 #[wasm_bindgen_test]
 async fn nothing_comes_after_a_stream_is_dropped() {
     let url = BlobUrl::of_script(&Script::headline(), RUN);
-    for reader in [Reader::Eventsource, Reader::Fetch] {
+    let worker = streams::worker().await;
+    for reader in READERS {
         let (log, done) = (Log::begin(RUN, reader, now_us()), Once::<()>::default());
-        drop(readers::open(reader, &url.0, RUN, &log, &done).unwrap());
+        let means = streams::means(reader, Some(&worker));
+        drop(readers::open(means, &url.0, RUN, None, &log, &done).unwrap());
         TimeoutFuture::new(150).await;
         assert!(log.borrow().arrivals.deliveries.is_empty(), "{reader:?}");
         assert!(!log.borrow().ended);
@@ -146,7 +132,9 @@ async fn nothing_comes_after_a_stream_is_dropped() {
 async fn events_of_one_task_are_together_and_of_two_tasks_are_not() {
     use web_client::readers::tasks::{TOGETHER_US, TaskMarker, together};
     for webkit in [false, true] {
-        let marker = TaskMarker::new(webkit).unwrap();
+        let tasks = Rc::new(Cell::new(0));
+        let ended = tasks.clone();
+        let marker = TaskMarker::new(webkit, move || ended.set(ended.get() + 1)).unwrap();
         let first = marker.current();
         assert_eq!(marker.current(), first, "the same task");
         // A microtask runs between the events of one task.
@@ -155,6 +143,7 @@ async fn events_of_one_task_are_together_and_of_two_tasks_are_not() {
             .unwrap();
         assert_eq!(marker.current(), first, "a microtask is no task");
         TimeoutFuture::new(20).await;
+        assert_eq!(tasks.get(), 1, "the end of the task was told, once");
         assert_ne!(marker.current(), first, "a later task");
     }
     assert!(!together(None, 0, 0));

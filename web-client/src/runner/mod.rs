@@ -61,7 +61,8 @@ pub fn run_lane(model: Model, lane: String) {
                     steps.push(step);
                 }
             }
-            let mut done = Progress::of(&steps, next_position(model));
+            let runs = steps.iter().map(Vec::len).sum();
+            let mut done = Progress::of(runs, next_position(model));
             for step in &steps {
                 done.play(model, &plan.cells, &part, step, round).await?;
             }
@@ -89,12 +90,10 @@ pub fn run_all(model: Model) {
         plan.clone(),
         Box::pin(async move {
             forget(model, &plan);
-            let rounds: Vec<Vec<Vec<usize>>> =
-                (0..plan.rounds).map(|round| plan.steps(round)).collect();
-            let mut done = Progress::of(&rounds.concat(), 0);
-            for (round, steps) in rounds.iter().enumerate() {
-                for step in steps {
-                    done.play(model, &plan.cells, &plan, step, round as u32).await?;
+            let mut done = Progress::of(plan.page_run_count(), 0);
+            for round in 0..plan.rounds {
+                for step in plan.steps(round) {
+                    done.play(model, &plan.cells, &plan, &step, round).await?;
                 }
             }
             Ok(())
@@ -123,8 +122,8 @@ struct Progress {
 }
 
 impl Progress {
-    fn of(steps: &[Vec<usize>], position: u32) -> Progress {
-        Progress { position, done: 0, total: steps.iter().map(|step| step.len() as u32).sum() }
+    fn of(runs: usize, position: u32) -> Progress {
+        Progress { position, done: 0, total: runs as u32 }
     }
 
     /// Plays the next step of a part of the plan that has these cells.
