@@ -124,7 +124,7 @@ pub async fn read(
     if !ended || model.stopped() {
         return Err(Halt::Stopped);
     }
-    if cell.reader != Reader::Eventsource && model.browser().name == "webkit" {
+    if model.browser().name == "webkit" {
         join_close(&mut arrivals);
     }
     arrivals.page = Some(page);
@@ -171,8 +171,9 @@ async fn await_paint(model: Model, log: &SharedLog) {
     }
 }
 
-/// WebKit hands one network read over in pieces when it crosses certain sizes: reads less than
-/// [`readers::tasks::TOGETHER_US`] apart are one delivery there.
+/// WebKit hands one network read over in pieces when it crosses certain sizes, to an
+/// `EventSource` in tasks of their own: deliveries less than [`readers::tasks::TOGETHER_US`] apart
+/// are one there.
 pub fn join_close(arrivals: &mut Arrivals) {
     let mut joined: Vec<measure::Delivery> = Vec::new();
     let mut last: Option<Stamp> = None;

@@ -70,6 +70,9 @@ pub(super) async fn play(
     halt.map_or(Ok(()), Err)
 }
 
+/// What became of one stream of a step.
+type WasRead = Result<Read, Halt>;
+
 /// What a step gave, and why it ended early.
 type Given = (Vec<RunRecord>, Option<Halt>);
 
@@ -88,7 +91,7 @@ async fn together(
         };
         calls.push(((*cell).clone(), lane, origin));
     }
-    let results: Rc<RefCell<Vec<(usize, Result<Read, Halt>)>>> = Rc::default();
+    let results: Rc<RefCell<Vec<(usize, WasRead)>>> = Rc::default();
     let (left, all) = (Rc::new(Flag::new(calls.len())), Once::<()>::default());
     for (index, (cell, lane, origin)) in calls.into_iter().enumerate() {
         let (results, left, all) = (results.clone(), left.clone(), all.clone());
