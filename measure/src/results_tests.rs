@@ -235,6 +235,11 @@ fn a_busy_page_voids_what_its_thread_stamped_and_nothing_else() {
     assert_eq!((judged.page_holds.len(), judged.paint_costs.len()), (0, 0));
     assert!(judged.measurement.ttft.is_some());
 
+    let webkit = Cell { engine: Some("webkit".into()), ..cell.clone() };
+    let judged = in_worker(&webkit, busy);
+    assert_eq!((judged.browser_holds.len(), judged.measurement.ttft), (0, None));
+    assert_eq!(judged.finding(&Thresholds::standard()).name, Verdict::PageBusy);
+
     let cell = Cell { reader: Reader::Fetch, ..cell };
     let judged = in_worker(&cell, busy);
     assert_eq!((judged.browser_holds.len(), judged.paint_costs.len()), (0, 0));
