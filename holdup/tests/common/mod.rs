@@ -53,19 +53,29 @@ pub(crate) fn rows<'a>(document: &'a Document, endpoint: &str) -> Vec<&'a CellRe
 /// Whether a run of the command decides nothing here: says so, and the caller returns. An
 /// endpoint that could not be had and a machine too noisy to measure are told apart.
 pub(crate) fn skipped(document: &Document) -> bool {
+    skipped_but(document, &[])
+}
+
+/// The same where these verdicts are what is wanted.
+pub(crate) fn skipped_but(document: &Document, wanted: &[Verdict]) -> bool {
     for endpoint in &document.endpoints {
         if let Some(why) = &endpoint.failed {
             println!("SKIPPED({}: {why})", endpoint.name);
             return true;
         }
     }
-    void(document)
+    void_but(document, wanted)
 }
 
 /// Whether the machine was too noisy for a row of the document: says so, and the caller returns.
 pub(crate) fn void(document: &Document) -> bool {
+    void_but(document, &[])
+}
+
+fn void_but(document: &Document, wanted: &[Verdict]) -> bool {
     for cell in &document.cells {
-        if matches!(cell.summary.verdict.name, Verdict::Void | Verdict::PageBusy) {
+        let verdict = cell.summary.verdict.name;
+        if matches!(verdict, Verdict::Void | Verdict::PageBusy) && !wanted.contains(&verdict) {
             println!("SKIPPED(void: {}: {})", cell.id, cell.summary.verdict.because);
             return true;
         }
