@@ -147,8 +147,8 @@ impl Excluded {
         self.iter().find(|(own, _)| *own == guard).map(|(_, count)| count)
     }
 
-    /// Counts one more; says how many there are now.
-    fn count(&mut self, guard: &str) -> u32 {
+    /// Counts runs that a guard excluded; says how many there are now.
+    pub fn add(&mut self, guard: &str, runs: u32) -> u32 {
         let place = match self.0.iter().position(|(own, _)| own.as_str() >= guard) {
             Some(place) if self.0[place].0 == guard => place,
             place => {
@@ -157,7 +157,7 @@ impl Excluded {
                 place
             }
         };
-        self.0[place].1 += 1;
+        self.0[place].1 = self.0[place].1.saturating_add(runs);
         self.0[place].1
     }
 }
@@ -255,7 +255,7 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
     let mut excluded = Excluded::default();
     let mut because = Vec::new();
     for exclusion in runs.iter().filter_map(|run| run.exclusion.as_ref()) {
-        if excluded.count(exclusion.guard()) == 1 {
+        if excluded.add(exclusion.guard(), 1) == 1 {
             because.push(format!("{}: {}", exclusion.guard(), exclusion.why()));
         }
     }

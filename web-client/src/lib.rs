@@ -19,6 +19,7 @@ pub mod readers;
 pub mod run;
 pub mod runner;
 pub mod split;
+pub mod takeaway;
 mod view;
 pub mod watch;
 pub mod words;

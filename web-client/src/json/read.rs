@@ -12,10 +12,10 @@ use measure::results::Endpoint;
 use measure::script::{Body, Framing, Header, Piece, Script, Write};
 use measure::units::BadRunId;
 use measure::{RunId, Span, Stamp};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 
 /// What is missing or of another type, by its name.
-type Read<T> = Result<T, String>;
+pub(crate) type Read<T> = Result<T, String>;
 
 /// A value that has been parsed.
 ///
@@ -23,7 +23,7 @@ type Read<T> = Result<T, String>;
 /// document asks at its end. Leaving at each mistake would double the code of the readers below.
 #[derive(Clone, Debug)]
 pub struct Json {
-    value: JsValue,
+    pub(crate) value: JsValue,
     /// The first mistake of the document.
     mistake: Rc<RefCell<Option<String>>>,
 }
@@ -41,7 +41,7 @@ impl Json {
     }
 
     /// Reads the whole document.
-    fn whole<T>(&self, read: fn(&Json) -> T) -> Read<T> {
+    pub(crate) fn whole<T>(&self, read: fn(&Json) -> T) -> Read<T> {
         let read = read(self);
         match self.mistake.take() {
             None => Ok(read),
@@ -49,32 +49,32 @@ impl Json {
         }
     }
 
-    fn wrong(&self, parts: &[&str]) {
+    pub(crate) fn wrong(&self, parts: &[&str]) {
         self.mistake.borrow_mut().get_or_insert_with(|| parts.concat());
     }
 
-    fn unknown(&self, what: &str, name: &str) {
+    pub(crate) fn unknown(&self, what: &str, name: &str) {
         self.wrong(&[what, name, " is not known"]);
     }
 
-    fn of(&self, value: JsValue) -> Json {
+    pub(crate) fn of(&self, value: JsValue) -> Json {
         Json { value, mistake: self.mistake.clone() }
     }
 
     /// A field; `None` when it is absent or null.
-    fn get(&self, name: &str) -> Option<Json> {
+    pub(crate) fn get(&self, name: &str) -> Option<Json> {
         let value = Reflect::get(&self.value, &JsValue::from_str(name)).ok()?;
         (!value.is_undefined() && !value.is_null()).then(|| self.of(value))
     }
 
-    fn field(&self, name: &str) -> Json {
+    pub(crate) fn field(&self, name: &str) -> Json {
         self.get(name).unwrap_or_else(|| {
             self.wrong(&[name, " is missing"]);
             self.of(JsValue::UNDEFINED)
         })
     }
 
-    fn number(&self) -> f64 {
+    pub(crate) fn number(&self) -> f64 {
         self.value.as_f64().unwrap_or_else(|| {
             self.wrong(&["a number is expected"]);
             0.0
@@ -82,15 +82,19 @@ impl Json {
     }
 
     /// A whole number; a double holds microseconds exactly for 285 years.
-    fn int(&self, name: &str) -> i64 {
+    pub(crate) fn int(&self, name: &str) -> i64 {
         let number = self.field(name).number();
         if number.fract() != 0.0 {
             self.wrong(&[name, " is not whole"]);
         }
+        if number.abs() > js_sys::Number::MAX_SAFE_INTEGER {
+            self.wrong(&[name, " is out of range"]);
+            return 0;
+        }
         number as i64
     }
 
-    fn small(&self, name: &str) -> u32 {
+    pub(crate) fn small(&self, name: &str) -> u32 {
         let int = self.int(name);
         if u32::try_from(int).is_err() {
             self.wrong(&[name, " is out of range"]);
@@ -124,14 +128,22 @@ impl Json {
         Some(self.small(name))
     }
 
-    fn flag(&self, name: &str) -> bool {
+    pub(crate) fn flag(&self, name: &str) -> bool {
         self.get(name).is_some_and(|json| json.value.is_truthy())
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.field(name).value.as_string().unwrap_or_else(|| {
             self.wrong(&[name, " is not a text"]);
             String::new()
+        })
+    }
+
+    /// A flag that must be there.
+    pub(crate) fn yes_or_no(&self, name: &str) -> bool {
+        self.field(name).value.as_bool().unwrap_or_else(|| {
+            self.wrong(&[name, " is neither true nor false"]);
+            false
         })
     }
 
@@ -139,10 +151,18 @@ impl Json {
         self.get(name)?.value.as_string()
     }
 
-    fn list<T>(&self, name: &str, read: fn(&Json) -> T) -> Vec<T> {
+    pub(crate) fn list<T>(&self, name: &str, read: fn(&Json) -> T) -> Vec<T> {
+        self.list_by(name, &mut |item| read(item))
+    }
+
+    pub(crate) fn list_by<T>(&self, name: &str, read: &mut dyn FnMut(&Json) -> T) -> Vec<T> {
         let mut items = Vec::new();
         if let Some(list) = self.get(name) {
-            let list = Array::from(&list.value);
+            // Anything that only says it has a length is no list: it may say any length.
+            let Ok(list) = list.value.dyn_into::<Array>() else {
+                self.wrong(&[name, " is not a list"]);
+                return items;
+            };
             for index in 0..list.length() {
                 items.push(read(&self.of(list.get(index))));
             }
@@ -197,7 +217,7 @@ fn lanes_of(json: &Json) -> Lanes {
     }
 }
 
-fn endpoint(json: &Json) -> Endpoint {
+pub(crate) fn endpoint(json: &Json) -> Endpoint {
     Endpoint {
         name: json.text("name"),
         label: json.text("label"),
@@ -218,7 +238,7 @@ pub fn ledger(json: &Json) -> Read<Ledger> {
     json.whole(ledger_of)
 }
 
-fn ledger_of(json: &Json) -> Ledger {
+pub(crate) fn ledger_of(json: &Json) -> Ledger {
     Ledger {
         run: json.run(),
         instance: json.text("instance"),
@@ -241,7 +261,7 @@ fn ledger_of(json: &Json) -> Ledger {
     }
 }
 
-fn script(json: &Json) -> Script {
+pub(crate) fn script(json: &Json) -> Script {
     let body = json.field("body");
     let body = match body.text("kind").as_str() {
         "paced" => Body::Paced {
@@ -302,7 +322,7 @@ pub fn arrivals(json: &Json) -> Read<Arrivals> {
     json.whole(arrivals_of)
 }
 
-fn arrivals_of(json: &Json) -> Arrivals {
+pub(crate) fn arrivals_of(json: &Json) -> Arrivals {
     Arrivals {
         run: json.run(),
         reader: reader(json),
@@ -326,7 +346,7 @@ fn arrivals_of(json: &Json) -> Arrivals {
     }
 }
 
-fn reader(json: &Json) -> Reader {
+pub(crate) fn reader(json: &Json) -> Reader {
     match json.text("reader").as_str() {
         "tap" => Reader::Tap,
         other => Reader::from_name(other).unwrap_or_else(|| {

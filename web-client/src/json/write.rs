@@ -9,20 +9,20 @@ use measure::results::Browser;
 use wasm_bindgen::JsValue;
 
 /// An object that is being written.
-struct Writing(Object);
+pub(crate) struct Writing(pub(crate) Object);
 
 impl Writing {
-    fn new() -> Writing {
+    pub(crate) fn new() -> Writing {
         Writing(Object::new())
     }
 
-    fn put(self, name: &str, value: impl Into<JsValue>) -> Writing {
+    pub(crate) fn put(self, name: &str, value: impl Into<JsValue>) -> Writing {
         // Setting a field of a plain object of one's own cannot fail.
         let _ = Reflect::set(&self.0, &JsValue::from_str(name), &value.into());
         self
     }
 
-    fn int(self, name: &str, value: i64) -> Writing {
+    pub(crate) fn int(self, name: &str, value: i64) -> Writing {
         self.put(name, value as f64)
     }
 
