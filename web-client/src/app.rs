@@ -6,7 +6,7 @@ use crate::browser;
 use crate::model::{Activity, Boot, Ending, Model, State};
 use crate::runner;
 use crate::view::place::{By, Place, document, effect, follow};
-use crate::view::{acts, answer, facts, lanes, settings, top};
+use crate::view::{acts, answer, facts, imported, lanes, settings, takeaway, top};
 
 /// Mounts the page in place of the shell's loading text.
 pub fn open() {
@@ -35,16 +35,19 @@ fn App() -> impl IntoView {
         let Some(root) = document().and_then(|document| document.document_element()) else {
             return;
         };
-        for places in [PLACES, top::PLACES, facts::PLACES, answer::PLACES] {
+        for places in [PLACES, top::PLACES, facts::PLACES, answer::PLACES, takeaway::PLACES] {
             follow(model, &root, places);
         }
         lanes::keep(model);
         settings::keep(model);
+        imported::keep(model);
     }));
     view! {
         <top::Top model />
         <lanes::Lanes />
+        <imported::Looked />
         <answer::Answer />
+        <takeaway::Take />
     }
 }
 

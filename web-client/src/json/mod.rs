@@ -8,6 +8,6 @@ mod read;
 mod write;
 
 pub use read::{Json, arrivals, clock, lanes, ledger};
-pub(crate) use read::{reader, script};
+pub(crate) use read::{arrivals_of, ledger_of, reader, script};
 pub(crate) use write::Writing;
 pub use write::{finished, run_post};

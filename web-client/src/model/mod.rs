@@ -4,6 +4,7 @@
 //! The signals carry no value: every type of value in a signal costs the page some kilobytes to
 //! download, and samples may not wait for a signal anyway.
 
+pub mod imported;
 mod state;
 
 use std::cell::{Cell, RefCell};
@@ -114,6 +115,7 @@ struct Shared {
     lanes: RefCell<Vec<(String, LaneModel)>>,
     /// Whether the settings are open, and that this has changed.
     panel: (Cell<bool>, ArcTrigger),
+    imported: imported::Slot,
 }
 
 impl Model {
@@ -151,6 +153,7 @@ impl Model {
             records: RefCell::default(),
             lanes: RefCell::default(),
             panel: (Cell::new(false), ArcTrigger::new()),
+            imported: imported::Slot::default(),
         };
         Model(StoredValue::new_local(Rc::new(shared)))
     }

@@ -8,12 +8,13 @@ use crate::guard::Listener;
 use crate::model::{Model, Sight};
 use crate::runner;
 use crate::view::place::document;
-use crate::view::settings;
+use crate::view::{settings, takeaway};
 
 /// Listens until the guards are dropped.
 pub(crate) fn listen(model: Model) -> Vec<Listener> {
     let Some(document) = document() else { return Vec::new() };
-    vec![
+    let mut listeners = takeaway::listen(model);
+    listeners.extend([
         Listener::new(&document, "click", move |event| clicked(model, &event)),
         Listener::new(&document, "change", move |event| {
             if let Some(field) = target(&event) {
@@ -23,7 +24,8 @@ pub(crate) fn listen(model: Model) -> Vec<Listener> {
         // The settings are applied field by field: a form that is sent would leave the page.
         Listener::new(&document, "submit", |event| event.prevent_default()),
         Listener::new(&document, "keydown", move |event| pressed(model, event.unchecked_into())),
-    ]
+    ]);
+    listeners
 }
 
 fn target(event: &Event) -> Option<Element> {
@@ -41,6 +43,7 @@ fn clicked(model: Model, event: &Event) {
         "stop" => runner::stop(model),
         "lane" => runner::run_lane(model, key),
         "settings" => model.toggle_panel(),
+        "take" => takeaway::act(model, &key),
         "sight" => model.change(|state| {
             state.sight = if key == "at-once" { Sight::AtOnce } else { Sight::InTurn };
         }),

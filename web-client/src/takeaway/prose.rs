@@ -1,0 +1,209 @@
+//! A document in words: its rows in blocks that may be compared, and where it came from.
+
+use measure::Reader;
+use measure::cell::{Cell, HeaderSet};
+use measure::results::{CellResult, Document};
+use measure::script::{Body, Framing, Script};
+use measure::units::decimal;
+use measure::verdict::Verdict;
+
+use crate::words;
+
+/// Rows that share their control: one script, one reader, asked and linked in one way.
+pub struct Block<'a> {
+    /// What they share.
+    pub title: String,
+    /// The rows, in the document's order.
+    pub rows: Vec<&'a CellResult>,
+}
+
+impl Block<'_> {
+    /// The finest step of the clock that its figures were taken by, microseconds.
+    pub fn clock_step_us(&self) -> i64 {
+        let browser = self.rows.iter().find_map(|row| row.browser.as_ref());
+        browser.map_or(1, |browser| browser.clock_step_us)
+    }
+
+    /// The sentence that its figures make; `None` where rows have the same name, and before a run.
+    pub fn answer(&self) -> Option<String> {
+        let first = self.rows.first()?;
+        let again = |row: &&&CellResult| row.cell.endpoint == first.cell.endpoint;
+        if self.rows.iter().filter(again).count() > 1 {
+            return None;
+        }
+        let engine = first.browser.as_ref().map_or("unknown", |browser| browser.name.as_str());
+        words::answer(&self.rows, engine, self.clock_step_us())
+    }
+}
+
+/// Whether there is anything to say of a row: a run, excluded or not, or why there was none.
+fn is_told(row: &CellResult) -> bool {
+    row.summary.runs > 0
+        || !row.summary.excluded.is_empty()
+        || row.summary.verdict.name == Verdict::Failed
+}
+
+/// The rows that were measured, in blocks.
+pub fn blocks<'a>(rows: impl IntoIterator<Item = &'a CellResult>) -> Vec<Block<'a>> {
+    let mut keys: Vec<String> = Vec::new();
+    let mut blocks: Vec<Block<'a>> = Vec::new();
+    for row in rows {
+        if !is_told(row) {
+            continue;
+        }
+        let mut key = row.cell.control_key();
+        key.push_str(&row.cell.preset);
+        let place = keys.iter().position(|own| *own == key).unwrap_or_else(|| {
+            blocks.push(Block { title: title(row), rows: Vec::new() });
+            keys.push(key);
+            blocks.len() - 1
+        });
+        blocks[place].rows.push(row);
+    }
+    blocks
+}
+
+fn title(row: &CellResult) -> String {
+    let Cell { reader, request, link, concurrency, page_work_us, script, .. } = &row.cell;
+    let mut title = stream(script);
+    title.push_str(", read by ");
+    title.push_str(words::reader(*reader));
+    if let Some(browser) = &row.browser {
+        for part in [" in ", &words::engine(&browser.name), " ", &browser.version] {
+            title.push_str(part);
+        }
+    } else if let Some(engine) = &row.cell.engine {
+        title.push_str(" in ");
+        title.push_str(&words::engine(engine));
+    }
+    if *reader == Reader::Recv && request.headers != HeaderSet::Plain {
+        title.push_str(" with a browser’s headers");
+    }
+    if let Some(encoding) = &request.accept_encoding {
+        title.push_str(", offering ");
+        title.push_str(encoding);
+    }
+    if let Some(slow) = &request.slow {
+        let (bytes, pause) = (slow.read_bytes.to_string(), slow.pause_us.millis_text());
+        title.push_str(&[", ", &bytes, " B each ", &pause, " ms"].concat());
+    }
+    if *concurrency > 1 {
+        title.push_str(&[", ", &concurrency.to_string(), " at once"].concat());
+    }
+    if let Some(work) = page_work_us {
+        title.push_str(&[", the page busy for ", &work.millis_text(), " ms each time"].concat());
+    }
+    title.push_str(&match link.mss {
+        Some(mss) => [", segments of ", &mss.to_string(), " B"].concat(),
+        None => ", segments of loopback".into(),
+    });
+    title
+}
+
+/// What is played, in words.
+pub fn stream(script: &Script) -> String {
+    let mut text = match &script.body {
+        Body::Paced { frames, interval_us, frame_bytes } => {
+            let (frames, bytes) = (frames.to_string(), frame_bytes.to_string());
+            [&frames, " frames of ", &bytes, " B, ", &interval_us.millis_text(), " ms apart"]
+                .concat()
+        }
+        Body::Writes { writes } => [&writes.len().to_string(), " writes"].concat(),
+    };
+    if script.nagle {
+        text.push_str(", Nagle on");
+    }
+    if script.framing == Framing::Close {
+        text.push_str(", ended by closing");
+    }
+    for header in &script.headers {
+        text.push_str(&[", ", &header.name, ": ", &header.value].concat());
+    }
+    text
+}
+
+/// What tells a row from the others of its block, besides its endpoint.
+pub fn special(row: &CellResult) -> String {
+    row.cell.stream.map_or(String::new(), |stream| {
+        ["stream ", &stream.to_string(), " of ", &row.cell.concurrency.to_string()].concat()
+    })
+}
+
+/// What ran at a row's endpoint, and its one setting; without the endpoint's own name.
+pub fn label(document: &Document, row: &CellResult) -> String {
+    let endpoint = document.endpoints.iter().find(|own| own.name == row.cell.endpoint);
+    let mut label = endpoint.map_or(String::new(), |endpoint| {
+        // Configuration words come in backticks, for tables in Markdown.
+        let setting: String = endpoint.label.chars().filter(|letter| *letter != '`').collect();
+        match (&endpoint.proxy, &endpoint.version) {
+            (Some(proxy), Some(version)) => [proxy, " ", version, ", ", &setting].concat(),
+            _ => setting,
+        }
+    });
+    let special = special(row);
+    if !special.is_empty() {
+        label.push_str("; ");
+        label.push_str(&special);
+    }
+    label
+}
+
+/// Endpoints that could not be started and so have no row, each with its reason.
+pub fn not_run(document: &Document) -> Vec<(&str, &str)> {
+    let has_row = |name: &str| document.cells.iter().any(|row| row.cell.endpoint == name);
+    document
+        .endpoints
+        .iter()
+        .filter_map(|own| Some((own.name.as_str(), own.failed.as_deref()?)))
+        .filter(|(name, _)| !has_row(name))
+        .collect()
+}
+
+/// Where a document came from, each fact with its name.
+pub fn origin(document: &Document) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut browsers: Vec<String> = Vec::new();
+    for browser in document.cells.iter().filter_map(|row| row.browser.as_ref()) {
+        let isolated = if browser.isolated { "isolated" } else { "not isolated" };
+        let said = [
+            &words::engine(&browser.name),
+            " ",
+            &browser.version,
+            ", ",
+            isolated,
+            ", clock step ",
+            &words::fine(browser.clock_step_us),
+        ]
+        .concat();
+        if !browsers.contains(&said) {
+            browsers.push(said);
+        }
+    }
+    for browser in browsers {
+        facts.push(("Browser", browser));
+    }
+    let uncertain = document.cells.iter().filter_map(|row| row.summary.clock_uncertainty_us).max();
+    if let Some(uncertain) = uncertain {
+        facts.push(("Clock", ["± ", &words::fine(uncertain.as_micros())].concat()));
+    }
+    let machine = &document.machine;
+    let mut text = [&machine.kernel, ", ", &words::count(machine.cpus, "CPU")].concat();
+    for (what, load) in [(", load ", machine.load_before), (", then ", machine.load_after)] {
+        if let Some(load) = load {
+            text.push_str(what);
+            text.push_str(&decimal(load, 1));
+        }
+    }
+    if let Some(priority) = &machine.priority {
+        text.push_str(", threads at ");
+        text.push_str(priority);
+    }
+    facts.push(("Machine", text));
+    facts.push(("Begun", document.started_at.clone()));
+    facts.push(("Seed", document.seed.to_string()));
+    facts.push(("Made by", document.command.join(" ")));
+    if !document.complete {
+        facts.push(("Incomplete", "not every planned run was made".into()));
+    }
+    facts
+}

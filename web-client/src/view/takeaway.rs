@@ -1,0 +1,317 @@
+//! What can be taken away, in one quiet place, and files that are brought to the page.
+
+use leptos::prelude::*;
+use measure::results::Document;
+use wasm_bindgen::JsCast;
+use web_sys::{
+    DragEvent, Element, Event, File, FileList, HtmlElement, HtmlInputElement, HtmlTextAreaElement,
+};
+
+use crate::browser;
+use crate::guard::Listener;
+use crate::model::{Model, State};
+use crate::takeaway::import::{self, Content};
+use crate::takeaway::{document as results, files, markdown, picture, prose, runs, source};
+use crate::view::place::{By, Place, Scene, document, find, put};
+
+const MARKUP: &str = "<h2>Take away</h2><div class=\"ways\">\
+    <button type=\"button\" data-act=\"take\" data-key=\"results\" \
+    title=\"All figures of this page as results.json, as holdup measure writes them\">\
+    Results (JSON)</button>\
+    <button type=\"button\" data-act=\"take\" data-key=\"picture\" \
+    title=\"The lanes that are shown as an SVG file\">Picture (SVG)</button>\
+    <button type=\"button\" data-act=\"take\" data-key=\"markdown\" \
+    title=\"The figures as a table for a ticket or a chat\">Copy as Markdown</button>\
+    <button type=\"button\" data-act=\"take\" data-key=\"link\" \
+    title=\"The address that opens this page with these settings\">Copy the address</button>\
+    <button type=\"button\" data-act=\"take\" data-key=\"open\" \
+    title=\"Results of holdup measure or holdup browse; they can also be dropped on the page\">\
+    Look at a results file …</button></div>\
+    <input type=\"file\" id=\"take-file\" multiple accept=\".json,.ndjson,application/json\" \
+    tabindex=\"-1\" aria-hidden=\"true\" hidden>\
+    <p class=\"said\" role=\"status\"></p><div class=\"copy\" hidden>\
+    <textarea readonly rows=\"4\" aria-label=\"Text to copy\"></textarea>\
+    <button type=\"button\" data-act=\"take\" data-key=\"close\">Close</button></div>";
+
+pub(crate) const PLACES: &[Place] = &[
+    (".take [data-key=results]", By::Flag("disabled"), |scene| {
+        // What was read from a file is a file already.
+        unless(has_rows(scene) && scene.model.imported().is_none())
+    }),
+    (".take [data-key=picture]", By::Flag("disabled"), |scene| unless(may_take(scene))),
+    (".take [data-key=markdown]", By::Flag("disabled"), |scene| unless(may_take(scene))),
+    (".take [data-key=open]", By::Flag("disabled"), |scene| unless(!scene.state.is_running())),
+];
+
+/// The place at the end of the page.
+#[component]
+pub(crate) fn Take() -> impl IntoView {
+    view! { <section class="take" aria-label="Take away" inner_html=MARKUP></section> }
+}
+
+/// A flag that is on unless something holds.
+fn unless(holds: bool) -> String {
+    if holds { String::new() } else { "yes".into() }
+}
+
+fn has_rows(scene: &Scene<'_>) -> bool {
+    // Nothing is made while a stream is measured: it would keep the page from reading.
+    !scene.state.is_running() && scene.state.rows.iter().any(|row| row.has_run())
+}
+
+fn may_take(scene: &Scene<'_>) -> bool {
+    scene.model.imported().is_some() || has_rows(scene)
+}
+
+/// A button of the place was pressed.
+pub(crate) fn act(model: Model, key: &str) {
+    close_copy();
+    match key {
+        "results" => {
+            if let Some(document) = source::of_page(model) {
+                keep("results.json", "application/json", &results::written(&document));
+            }
+        }
+        "picture" => match drawn(model) {
+            Some(picture) => keep("holdup.svg", "image/svg+xml", &picture),
+            None => say("There are no lanes to draw."),
+        },
+        "markdown" => {
+            if let Some(markdown) = as_markdown(model) {
+                copy(markdown, "The Markdown");
+            }
+        }
+        "link" => copy(source::address(model), "The address"),
+        "open" => {
+            if let Some(input) = find("#take-file") {
+                input.unchecked_into::<HtmlElement>().click();
+            }
+        }
+        "live" => {
+            model.show_live();
+            say("");
+            if let Some(button) = find(".take [data-key=open]") {
+                focus(button);
+            }
+        }
+        _ => say(""),
+    }
+}
+
+fn as_markdown(model: Model) -> Option<String> {
+    match model.look_imported() {
+        Some(imported) => Some(markdown::of(&imported.document, None)),
+        None => {
+            let address = source::address(model);
+            source::of_page(model).map(|document| markdown::of(&document, Some(&address)))
+        }
+    }
+}
+
+fn drawn(model: Model) -> Option<String> {
+    let page = document()?;
+    if let Some(imported) = model.look_imported() {
+        let mut facts = vec![["Not measured by this page: ", &imported.name].concat()];
+        facts.extend(said(&imported.document));
+        let words = picture::Words { answer: "", facts: &facts };
+        return picture::of(&page, &find(".looked")?, &words);
+    }
+    let facts = said(&source::of_page(model)?);
+    let answer = find(".answer p").and_then(|answer| answer.text_content()).unwrap_or_default();
+    let words = picture::Words { answer: &answer, facts: &facts };
+    picture::of(&page, &find(".lanes")?, &words)
+}
+
+fn said(document: &Document) -> Vec<String> {
+    prose::origin(document).into_iter().map(|(name, what)| [name, ": ", &what].concat()).collect()
+}
+
+fn keep(name: &str, kind: &str, text: &str) {
+    let Some(page) = document() else { return };
+    match files::download(&page, name, kind, text) {
+        Ok(()) => say(&[name, " was handed to the browser to keep."].concat()),
+        Err(why) => say(&["The browser does not keep ", name, ": ", &why, "."].concat()),
+    }
+}
+
+fn copy(text: String, what: &'static str) {
+    browser::spawn(async move {
+        if files::copy(&text).await || select_and_copy(&text) {
+            say(&[what, " was copied."].concat());
+        } else {
+            say(&[
+                what,
+                " is selected below: copy it by hand. Browsers keep the clipboard from pages \
+                 that come over plain HTTP from another machine.",
+            ]
+            .concat());
+        }
+    });
+}
+
+/// Shows the text, selected, and copies it in the way that is left; whether that went well.
+fn select_and_copy(text: &str) -> bool {
+    let (Some(page), Some(place)) = (document(), find(".take .copy")) else { return false };
+    // Fails only for a name that is none.
+    let _ = place.remove_attribute("hidden");
+    if let Some(area) = find(".take textarea") {
+        let area: HtmlTextAreaElement = area.unchecked_into();
+        area.set_value(text);
+        area.select();
+        focus(area.into());
+    }
+    let copied = files::copy_selected(&page);
+    if copied {
+        close_copy();
+    }
+    copied
+}
+
+fn close_copy() {
+    if let Some(place) = find(".take .copy") {
+        // Fails only for a name that is none.
+        let _ = place.set_attribute("hidden", "");
+    }
+}
+
+fn focus(element: Element) {
+    // What cannot be focused is left alone.
+    let _ = element.unchecked_into::<HtmlElement>().focus();
+}
+
+fn say(text: &str) {
+    if let Some(said) = find(".take .said") {
+        put(&said, By::Text, text);
+    }
+}
+
+/// Listens for files that are chosen or dropped.
+pub(crate) fn listen(model: Model) -> Vec<Listener> {
+    let Some(document) = document() else { return Vec::new() };
+    vec![
+        Listener::new(&document, "change", move |event| chosen(model, &event)),
+        Listener::new(&document, "dragover", |event| {
+            if carries_files(&event) {
+                // Only what is not left to the browser may be dropped.
+                event.prevent_default();
+                mark_drag(true);
+            }
+        }),
+        Listener::new(&document, "dragleave", |event| {
+            let event: DragEvent = event.unchecked_into();
+            if event.related_target().is_none() {
+                mark_drag(false);
+            }
+        }),
+        Listener::new(&document, "drop", move |event| {
+            if carries_files(&event) {
+                event.prevent_default();
+                mark_drag(false);
+                let event: DragEvent = event.unchecked_into();
+                bring(model, event.data_transfer().and_then(|transfer| transfer.files()));
+            }
+        }),
+    ]
+}
+
+fn carries_files(event: &Event) -> bool {
+    let event: &DragEvent = event.unchecked_ref();
+    let types = event.data_transfer().map(|transfer| transfer.types());
+    types.is_some_and(|types| types.iter().any(|own| own == "Files"))
+}
+
+fn mark_drag(on: bool) {
+    let root = document().and_then(|document| document.document_element());
+    if let Some(root) = root {
+        // Only the style sheet looks at it.
+        let _ = root.toggle_attribute_with_force("data-dragging", on);
+    }
+}
+
+fn chosen(model: Model, event: &Event) {
+    let field = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+    let Some(field) = field.filter(|field| field.id() == "take-file") else { return };
+    let files = field.files();
+    bring(model, files);
+    // The same file may be chosen again.
+    field.set_value("");
+}
+
+fn bring(model: Model, list: Option<FileList>) {
+    let Some(list) = list else { return };
+    let files: Vec<File> = (0..list.length()).filter_map(|index| list.get(index)).collect();
+    if files.is_empty() {
+        return;
+    }
+    if model.look(State::is_running) == Some(true) {
+        return say("A plan is running: bring the file when it has ended.");
+    }
+    close_copy();
+    say("Reading …");
+    browser::spawn(async move {
+        let said = match read(model, files).await {
+            Ok(said) | Err(said) => said,
+        };
+        say(&said);
+    });
+}
+
+/// Reads files and shows what they hold; what is to be said of it.
+async fn read(model: Model, files: Vec<File>) -> Result<String, String> {
+    let mut found: Option<(String, Box<Document>)> = None;
+    let mut raw: Vec<(String, String)> = Vec::new();
+    for file in files {
+        let (name, text) = (file.name(), files::text(&file).await?);
+        match import::content(&name, &text)? {
+            Content::Document(_) if found.is_some() => {
+                return Err("More than one results file: bring one at a time.".into());
+            }
+            Content::Document(document) => found = Some((name, document)),
+            Content::Runs => raw.push((name, text)),
+        }
+    }
+    let mut said = String::new();
+    if let Some((name, document)) = found {
+        let name = import::shortened(&name);
+        said = [&name, " is shown: it was not measured by this page."].concat();
+        model.show_document(name, *document);
+    }
+    for (name, text) in raw {
+        said.push(' ');
+        said.push_str(&add_runs(model, &import::shortened(&name), &text)?);
+    }
+    if let Some(heading) = find(".looked h2") {
+        focus(heading);
+    }
+    Ok(said.trim_ascii().into())
+}
+
+fn add_runs(model: Model, name: &str, text: &str) -> Result<String, String> {
+    let Some(imported) = model.look_imported() else {
+        return Err([
+            name,
+            " holds raw runs: bring the results.json that stands beside it first, or both at once.",
+        ]
+        .concat());
+    };
+    let runs = runs::read(text, &imported.document.cells);
+    if runs.known == 0 {
+        return Err([
+            "No run in ",
+            name,
+            " is of a row of ",
+            &imported.name,
+            ": it belongs to other results.",
+        ]
+        .concat());
+    }
+    model.add_imported_runs(&runs.chosen);
+    let mut said = [&runs.known.to_string(), " runs of ", name, " are drawn, one a row."].concat();
+    for (count, what) in [(runs.foreign, " are of other rows."), (runs.broken, " cannot be read.")]
+    {
+        if count > 0 {
+            said.push_str(&[" ", &count.to_string(), what].concat());
+        }
+    }
+    Ok(said)
+}
