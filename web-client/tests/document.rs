@@ -261,7 +261,7 @@ fn plain(value: Value) -> Value {
 #[wasm_bindgen_test]
 fn a_document_is_written_as_serde_writes_it() {
     for document in documents() {
-        let text = document::written(&document);
+        let text = document::written(document.clone());
         assert_eq!(Document::from_json(&text).unwrap(), document);
         // Field by field: what serde leaves out is left out, what it has as null is null.
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -274,7 +274,7 @@ fn a_document_is_read_as_serde_writes_it() {
     for document in documents() {
         let text = serde_json::to_string_pretty(&document).unwrap();
         assert_eq!(document::read(&text), Ok(document.clone()));
-        assert_eq!(document::read(&document::written(&document)), Ok(document));
+        assert_eq!(document::read(&document::written(document.clone())), Ok(document));
     }
 }
 
@@ -297,7 +297,7 @@ fn every_name_of_the_schema_is_read_or_refused_by_its_name() {
     }
     // Whatever the page writes, the schema names.
     let named = &schema["$defs"]["cell"]["properties"];
-    let value: Value = serde_json::from_str(&document::written(&full_document())).unwrap();
+    let value: Value = serde_json::from_str(&document::written(full_document())).unwrap();
     for field in value["cells"][0].as_object().unwrap().keys() {
         assert!(named.get(field).is_some(), "{field} is not in the schema");
     }
@@ -338,7 +338,7 @@ fn without(path: &str, field: &str) -> String {
 
 #[wasm_bindgen_test]
 fn what_is_no_document_is_told_by_its_first_fault() {
-    let full = document::written(&full_document());
+    let full = document::written(full_document());
     let deep = "[".repeat(200_000);
     for text in ["", "{", "null", "5", "[]", "{}", &full[..full.len() / 2], "<html>", &deep] {
         let read = document::read(text);

@@ -16,6 +16,7 @@ use wasm_bindgen::{JsCast, JsValue};
 
 use super::fields::{Absent, Fields, Take, given, number, number_of, small};
 use crate::json::{self, Json, Writing};
+use crate::view::markup::filled;
 
 const VERDICTS: [Verdict; 14] = [
     Verdict::Live,
@@ -48,12 +49,12 @@ pub enum NoDocument {
 }
 
 /// A document as it is kept in a file.
-pub fn written(document: &Document) -> String {
-    let mut document = document.clone();
+pub fn written(mut document: Document) -> String {
     let rest = JSON::stringify(&given(&mut document, document_fields)).unwrap_or_default();
     // A seed may have more digits than JavaScript's numbers have.
     let rest = String::from(rest);
-    ["{\"seed\":", &document.seed.to_string(), ",", rest.get(1..).unwrap_or_default()].concat()
+    let seed = document.seed.to_string();
+    filled("{\"seed\":¤,¤", &[&seed, rest.get(1..).unwrap_or_default()])
 }
 
 /// The document in a text.

@@ -6,7 +6,12 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, BlobPropertyBag, Document, File, HtmlElement, Url};
 
 use super::import;
-use crate::browser::describe;
+use crate::browser::{self, describe};
+use crate::view::markup::filled;
+
+/// How long a file stays to be fetched by the browser that was told of it: some ask the user first
+/// where to put it, and fetch it then.
+const KEPT_FOR_MS: u32 = 60_000;
 
 /// Hands a text to the browser as a file to keep.
 ///
@@ -23,8 +28,12 @@ pub fn download(document: &Document, name: &str, kind: &str, text: &str) -> Resu
         link.set_attribute("href", &url)?;
         link.set_attribute("download", name)?;
         link.unchecked_into::<HtmlElement>().click();
-        // The browser has begun to keep it; the address is not needed any more.
-        Url::revoke_object_url(&url)
+        browser::spawn(async move {
+            gloo_timers::future::TimeoutFuture::new(KEPT_FOR_MS).await;
+            // Fails only for an address that is none.
+            let _ = Url::revoke_object_url(&url);
+        });
+        Ok(())
     };
     attempt().map_err(|error| describe(&error))
 }
@@ -62,7 +71,7 @@ pub async fn text(file: &File) -> Result<String, String> {
         Ok(text) => Ok(text.as_string().unwrap_or_default()),
         Err(error) => {
             let name = import::shortened(&name);
-            Err([&name, " could not be read: ", &describe(&error), "."].concat())
+            Err(filled("¤ could not be read: ¤.", &[&name, &describe(&error)]))
         }
     }
 }

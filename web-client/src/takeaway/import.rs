@@ -5,6 +5,7 @@ use measure::results::{Document, SCHEMA};
 
 use super::document::{self, NoDocument};
 use super::runs;
+use crate::view::markup::filled;
 
 /// Largest file that is read, bytes. A results file of the largest preset has half a megabyte,
 /// its raw runs some ten; past this the page would stand still while it reads.
@@ -26,43 +27,34 @@ pub enum Content {
 pub fn content(name: &str, text: &str) -> Result<Content, String> {
     let name = shortened(name);
     if text.trim_ascii().is_empty() {
-        return Err([&name, " is empty."].concat());
+        return Err(filled("¤ is empty.", &[&name]));
     }
-    match document::read(text) {
-        Ok(document) if document.cells.is_empty() => {
-            Err([&name, " has no rows: nothing was measured."].concat())
+    let (why, what) = match document::read(text) {
+        Ok(document) if document.cells.is_empty() => ("¤ has no rows: nothing was measured.", None),
+        Ok(document) => return Ok(Content::Document(Box::new(document))),
+        Err(NoDocument::NoJson | NoDocument::NoSchema) if runs::is_runs(text) => {
+            return Ok(Content::Runs);
         }
-        Ok(document) => Ok(Content::Document(Box::new(document))),
-        Err(NoDocument::NoJson | NoDocument::NoSchema) if runs::is_runs(text) => Ok(Content::Runs),
-        Err(NoDocument::NoJson) => Err([
-            &name,
-            " is no JSON, or not all of it: what holdup measure and holdup browse write as \
+        Err(NoDocument::NoJson) => (
+            "¤ is no JSON, or not all of it: what holdup measure and holdup browse write as \
              results.json can be shown here.",
-        ]
-        .concat()),
-        Err(NoDocument::NoSchema) => Err([
-            &name,
-            " is JSON but no results file: it names no schema. What holdup measure and holdup \
+            None,
+        ),
+        Err(NoDocument::NoSchema) => (
+            "¤ is JSON but no results file: it names no schema. What holdup measure and holdup \
              browse write as results.json can be shown here.",
-        ]
-        .concat()),
-        Err(NoDocument::OtherSchema(schema)) => Err([
-            &name,
-            " has the schema “",
-            &schema,
-            "”, and this page reads ",
-            SCHEMA,
-            ": open it with the version that wrote it.",
-        ]
-        .concat()),
-        Err(NoDocument::Broken(why)) => Err([
-            &name,
-            " cannot be read as results: ",
-            &shortened(&why),
-            ". It is damaged, or of another program.",
-        ]
-        .concat()),
-    }
+            None,
+        ),
+        Err(NoDocument::OtherSchema(schema)) => (
+            "¤ has the schema “¤”, and this page reads ¤: open it with the version that wrote it.",
+            Some(schema),
+        ),
+        Err(NoDocument::Broken(why)) => (
+            "¤ cannot be read as results: ¤. It is damaged, or of another program.",
+            Some(shortened(&why)),
+        ),
+    };
+    Err(filled(why, &[&name, what.as_deref().unwrap_or_default(), SCHEMA]))
 }
 
 /// Whether a file may be read at all.
@@ -74,15 +66,10 @@ pub fn check_size(name: &str, bytes: f64) -> Result<(), String> {
         return Ok(());
     }
     let megabytes = |bytes: f64| ((bytes / 1_048_576.0).ceil() as u64).to_string();
-    Err([
-        &shortened(name),
-        " has ",
-        &megabytes(bytes),
-        " MB, and this page reads up to ",
-        &megabytes(MAX_BYTES),
-        ": holdup report makes a page of larger ones.",
-    ]
-    .concat())
+    Err(filled(
+        "¤ has ¤ MB, and this page reads up to ¤: holdup report makes a page of larger ones.",
+        &[&shortened(name), &megabytes(bytes), &megabytes(MAX_BYTES)],
+    ))
 }
 
 /// A text of unknown length as it may stand in a sentence.

@@ -5,12 +5,13 @@ use measure::summary::Summary;
 use measure::verdict::Verdict;
 
 use super::prose::{self, Block};
+use crate::view::markup::filled;
 use crate::words;
 
-/// The whole document, and the address that runs it again, if there is one.
-pub fn of(document: &Document, address: Option<&str>) -> String {
+/// A document with these rows, and the address that runs it again, if there is one.
+pub fn of(document: &Document, rows: &[&CellResult], address: Option<&str>) -> String {
     let mut out = String::from("### Who is holding up your tokens?\n\n");
-    let blocks = prose::blocks(&document.cells);
+    let blocks = prose::blocks(rows);
     for block in &blocks {
         if let Some(answer) = block.answer() {
             line(&mut out, &[&text(&answer), "\n"]);
@@ -18,10 +19,10 @@ pub fn of(document: &Document, address: Option<&str>) -> String {
         line(&mut out, &[&text(&block.title), "; medians.\n"]);
         table(&mut out, document, block);
     }
-    for (name, why) in prose::not_run(document) {
+    for (name, why) in prose::not_run(document, rows) {
         line(&mut out, &["- ", &text(name), " did not run: ", &text(&words::sentence(why))]);
     }
-    for (name, what) in prose::origin(document) {
+    for (name, what) in prose::origin(document, rows) {
         line(&mut out, &["- ", name, ": ", &text(&what)]);
     }
     if let Some(address) = address {
@@ -62,7 +63,12 @@ fn table(out: &mut String, document: &Document, block: &Block<'_>) {
         }
         entries.push(words::ratio(summary.frames_per_read.as_ref()));
         entries.push(summary.verdict.name.name().into());
-        line(out, &["| ", &entries.join(" | "), " |"]);
+        for entry in &entries {
+            out.push_str("| ");
+            out.push_str(entry);
+            out.push(' ');
+        }
+        out.push_str("|\n");
     }
     out.push('\n');
     let mut any = false;
@@ -76,7 +82,7 @@ fn table(out: &mut String, document: &Document, block: &Block<'_>) {
 
 fn runs(row: &CellResult) -> String {
     let (runs, excluded) = (row.summary.runs.to_string(), words::excluded(row));
-    if excluded == 0 { runs } else { [&runs, " (", &excluded.to_string(), " excluded)"].concat() }
+    if excluded == 0 { runs } else { filled("¤ (¤ excluded)", &[&runs, &excluded.to_string()]) }
 }
 
 /// Why, for every row that is not simply live; whether there was anything to say.
@@ -85,7 +91,7 @@ fn reasons(out: &mut String, row: &CellResult) -> bool {
     let special = prose::special(row);
     let mut name = text(&row.cell.endpoint);
     if !special.is_empty() {
-        name.push_str(&[" (", &special, ")"].concat());
+        name.push_str(&filled(" (¤)", &[&special]));
     }
     let mut any = false;
     if verdict.name != Verdict::Live {
@@ -105,7 +111,8 @@ fn reasons(out: &mut String, row: &CellResult) -> bool {
 fn text(plain: &str) -> String {
     let mut out = String::new();
     for letter in plain.chars() {
-        if "\\`*_[]<>|#~&".contains(letter) {
+        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&')
+        {
             out.push('\\');
         }
         out.push(if letter.is_control() { ' ' } else { letter });

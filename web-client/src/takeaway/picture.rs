@@ -7,7 +7,8 @@
 use wasm_bindgen::JsCast;
 use web_sys::{CssStyleDeclaration, Document, Element, HtmlElement};
 
-use super::svg::{At, Style, Svg, safe};
+use super::svg::{Anchor, Look, Svg, safe};
+use crate::view::markup::filled;
 
 /// The charts' own coordinates are a thousand wide and a hundred high: here they are units.
 const CHART: (u32, u32) = (1_000, 100);
@@ -26,12 +27,18 @@ const FIGURE: u32 = 34;
 /// Most lanes in a picture: what a table has more of is no picture.
 pub const MOST_LANES: usize = 100;
 
+/// What places a shape.
+const SHAPES: [&str; 2] = ["d", "transform"];
+/// How it looks.
+const LOOKS: [&str; 5] =
+    ["stroke", "stroke-width", "stroke-opacity", "stroke-linecap", "stroke-dasharray"];
+
 /// What is drawn under the lanes.
 pub struct Words<'a> {
     /// The sentence of the whole run.
     pub answer: &'a str,
-    /// What measured it, each fact a short text.
-    pub facts: &'a [String],
+    /// What measured it.
+    pub facts: &'a str,
 }
 
 /// The picture of the lanes in an element; `None` when there is none.
@@ -50,155 +57,124 @@ pub fn of(document: &Document, root: &Element, words: &Words<'_>) -> Option<Stri
 
 fn drawn(document: &Document, root: &Element, words: &Words<'_>) -> Option<String> {
     let body = computed(document.body()?.as_ref())?;
-    let ink = Style { size: 14, bold: false, colour: value(&body, "color") };
-    let soft = Style { colour: value(&computed(&first(root, ".what")?)?, "color"), ..ink.clone() };
+    let soft = value(&computed(&first(root, ".what")?)?, "color");
     let line = value(&computed(&first(root, ".lane")?)?, "border-bottom-color");
+    let mut sketch = Sketch { svg: Svg::new(WIDTH, value(&body, "color"), soft), line };
+    let whole = WIDTH - 2 * EDGE;
     let title = "Who is holding up your tokens?";
-    let mut svg = Svg::new(WIDTH);
-    svg.text(At::Left(EDGE, 46), &Style { size: 26, bold: true, ..ink.clone() }, title);
+    sketch.svg.text((EDGE, 46), Anchor::Left, (26, Look::Bold), title);
     let mut y = 70;
-    y += svg.lines(
-        (EDGE, y),
-        &Style { size: 13, ..soft.clone() },
-        &words.facts.join(" · "),
-        (WIDTH - 2 * EDGE, 4),
-    );
-    let mut sketch = Sketch { svg, ink, soft, line };
+    y += sketch.svg.lines((EDGE, y), (13, Look::Soft), words.facts, (whole, 4));
     let mut lanes = 0;
     for part in all(root, ".block-title, .block-answer, .scale, .lane") {
-        if part.matches(".lane").ok()? {
+        let is = |class| part.class_list().contains(class);
+        if is("lane") {
             lanes += 1;
-            if lanes > MOST_LANES {
-                continue;
+            if lanes <= MOST_LANES {
+                y += sketch.lane(&part, y)?;
             }
-            y += sketch.lane(&part, y)?;
-        } else if part.matches(".scale").ok()? {
-            y += sketch.scale(&part, y);
+        } else if is("scale") {
+            sketch.scale(&part, y);
+            y += 32;
         } else {
-            let size = if part.matches(".block-title").ok()? { 15 } else { 14 };
-            let style = Style { size, bold: size == 15, ..sketch.ink.clone() };
-            y += 22;
-            y += sketch.svg.lines((EDGE, y), &style, &text(&part), (WIDTH - 2 * EDGE, 4));
+            let look = if is("block-title") { Look::Bold } else { Look::Ink };
+            y += 22 + sketch.svg.lines((EDGE, y + 22), (14, look), &text(&part), (whole, 4));
         }
     }
     if lanes > MOST_LANES {
-        let more = [&(lanes - MOST_LANES).to_string(), " more lanes are not drawn."].concat();
+        let more = filled("¤ more lanes are not drawn.", &[&(lanes - MOST_LANES).to_string()]);
         y += 20;
-        sketch.svg.text(At::Left(EDGE, y), &sketch.soft.clone(), &more);
+        sketch.svg.text((EDGE, y), Anchor::Left, (14, Look::Soft), &more);
     }
-    if !words.answer.is_empty() {
-        y += 34;
-        let style = Style { size: 17, ..sketch.ink.clone() };
-        y += sketch.svg.lines((EDGE, y), &style, words.answer, (WIDTH - 2 * EDGE, 6));
-    }
+    y += 34;
+    y += sketch.svg.lines((EDGE, y), (17, Look::Ink), words.answer, (whole, 6));
     Some(sketch.svg.finished(y + EDGE, title, &value(&body, "background-color")))
 }
 
-/// The picture with the inks that it is drawn in.
+/// The picture, and the colour of the lines between its lanes.
 struct Sketch {
     svg: Svg,
-    ink: Style,
-    soft: Style,
     line: String,
 }
 
 impl Sketch {
-    /// The ruler above lanes, and the meaning of the colours; the height that they take.
-    fn scale(&mut self, scale: &Element, y: u32) -> u32 {
-        let small = Style { size: 12, ..self.soft.clone() };
+    /// The ruler above lanes, and the meaning of the colours.
+    fn scale(&mut self, scale: &Element, y: u32) {
+        let small = (12, Look::Soft);
         if let Some(marks) = first(scale, ".marks") {
-            self.svg.text(At::Right(CHART_X - 14, y + 24), &small, "ms");
+            self.svg.text((CHART_X - 14, y + 24), Anchor::Right, small, "ms");
             for mark in all(&marks, "span") {
-                let at = At::Middle(CHART_X + part_of(&mark, &marks, CHART.0), y + 24);
-                self.svg.text(at, &small, &text(&mark));
+                let x = CHART_X + part_of(&mark, &marks);
+                self.svg.text((x, y + 24), Anchor::Middle, small, &text(&mark));
             }
         }
         let mut x = FIGURES_X;
         for item in all(scale, ".legend li") {
-            let colours = colours(&item, Some("::before"));
-            self.bar((x, y + 15), (10, 10), &colours);
+            self.bar((x, y + 15), (10, 10), &colours(&item, "::before"));
             let said = text(&item);
-            self.svg.text(At::Left(x + 15, y + 24), &small, &said);
-            x += 30 + said.chars().count() as u32 * 7;
+            self.svg.text((x + 15, y + 24), Anchor::Left, small, &said);
+            x += 30 + said.len() as u32 * 7;
         }
-        32
     }
 
     /// A lane; its height.
     fn lane(&mut self, lane: &Element, y: u32) -> Option<u32> {
-        let figures = all(lane, ".figures dl > div");
-        let height = LANE.max(24 + figures.len().div_ceil(2) as u32 * FIGURE);
         self.svg.rect((EDGE, y), (WIDTH - 2 * EDGE, 1), &self.line.clone());
-        self.who(lane, y);
-        for chart in all(lane, ".chart") {
+        let mut below = y + 24;
+        for (selector, style, most) in [
+            ("h2", (15, Look::Bold), 1),
+            (".label", (12, Look::Soft), 2),
+            (".verdict", (15, Look::Bold), 1),
+            (".because", (12, Look::Soft), 4),
+        ] {
+            let said = text_of(lane, selector);
+            below += self.svg.lines((EDGE, below), style, &said, (WHO, most));
+        }
+        if let Some(chart) = first(lane, ".chart") {
             self.chart(&chart, y + 24)?;
         }
-        let value = first(lane, ".ttft").map(|ttft| text(&ttft)).unwrap_or_default();
-        let large = Style { size: 34, ..self.ink.clone() };
-        self.svg.text(At::Left(FIGURES_X, y + 44), &large, &value);
-        let small = Style { size: 12, ..self.soft.clone() };
-        for (selector, below) in [(".what", 62), (".runs", 98)] {
-            if let Some(what) = first(lane, selector) {
-                self.svg.text(At::Left(FIGURES_X, y + below), &small, &text(&what));
-            }
+        for (selector, below, style) in [
+            (".ttft", 44, (34, Look::Ink)),
+            (".what", 62, (12, Look::Soft)),
+            (".runs", 98, (12, Look::Soft)),
+        ] {
+            let said = text_of(lane, selector);
+            self.svg.text((FIGURES_X, y + below), Anchor::Left, style, &said);
         }
         if let Some(split) = first(lane, ".split") {
             let mut x = FIGURES_X;
             for part in all(&split, "span") {
                 let width = share(width_of(&part), width_of(&split), 128);
-                self.bar((x, y + 70), (width, 8), &colours(&part, None));
+                self.bar((x, y + 70), (width, 8), &colours(&part, ""));
                 x += width;
             }
         }
+        let figures = all(lane, ".figures dl > div");
         for (index, figure) in figures.iter().enumerate() {
             let (x, y) = (COLUMNS[index % 2], y + 24 + (index / 2) as u32 * FIGURE);
-            for (selector, below) in [("dt", 0), ("dd", 15)] {
-                let style = if below == 0 { &small } else { &self.ink };
-                if let Some(said) = first(figure, selector) {
-                    self.svg.text(At::Left(x, y + below), style, &text(&said));
-                }
-            }
+            self.svg.text((x, y), Anchor::Left, (12, Look::Soft), &text_of(figure, "dt"));
+            self.svg.text((x, y + 15), Anchor::Left, (14, Look::Ink), &text_of(figure, "dd"));
         }
-        Some(height)
-    }
-
-    /// Whose lane it is, and what was found.
-    fn who(&mut self, lane: &Element, y: u32) {
-        let bold = Style { size: 15, bold: true, ..self.ink.clone() };
-        let small = Style { size: 12, ..self.soft.clone() };
-        let mut y = y + 24;
-        for (selector, style, most) in [
-            ("h2", &bold, 1),
-            (".label", &small, 2),
-            (".verdict", &bold, 1),
-            (".because", &small, 4),
-        ] {
-            let Some(said) = first(lane, selector) else { continue };
-            y += self.svg.lines((EDGE, y), style, &text(&said), (WHO, most));
-        }
+        Some(LANE.max(24 + figures.len().div_ceil(2) as u32 * FIGURE))
     }
 
     /// The slope chart.
     fn chart(&mut self, chart: &Element, y: u32) -> Option<()> {
-        let small = Style { size: 11, ..self.soft.clone() };
+        let small = (11, Look::Soft);
         for axis in all(chart, ".axis") {
-            let (axis, height) = (axis.dyn_into::<HtmlElement>().ok()?, chart.client_height());
-            let below = share(axis.offset_top(), height, CHART.1);
-            self.svg.text(At::Right(CHART_X - 14, y + below + 4), &small, &text(&axis));
+            let y = y + 4 + height_of(&axis, chart);
+            self.svg.text((CHART_X - 14, y), Anchor::Right, small, &text(&axis));
         }
         let plot = first(chart, ".plot")?;
-        self.svg.push(&["<g transform=\"translate(", &CHART_X.to_string(), " ", &y.to_string()]);
-        self.svg.push(&[")\" fill=\"none\">"]);
+        let (x, top) = (CHART_X.to_string(), y.to_string());
+        self.svg.push(&filled("<g transform=\"translate(¤ ¤)\" fill=\"none\">", &[&x, &top]));
         for shape in all(&plot, "svg *") {
             self.shape(&shape)?;
         }
-        self.svg.push(&["</g>"]);
+        self.svg.push("</g>");
         for count in all(&plot, ".count") {
-            let height = plot.client_height();
-            let below =
-                share(count.clone().dyn_into::<HtmlElement>().ok()?.offset_top(), height, CHART.1);
-            let x = CHART_X + part_of(&count, &plot, CHART.0) + 9;
-            self.svg.text(At::Left(x, y + below + 4), &small, &text(&count));
+            let (x, y) = (CHART_X + part_of(&count, &plot) + 9, y + 4 + height_of(&count, &plot));
+            self.svg.text((x, y), Anchor::Left, small, &text(&count));
         }
         Some(())
     }
@@ -206,21 +182,14 @@ impl Sketch {
     /// A shape as the page has it, its looks written out.
     fn shape(&mut self, shape: &Element) -> Option<()> {
         let looks = computed(shape)?;
-        self.svg.push(&["<", &shape.tag_name()]);
-        for name in ["d", "transform", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r"] {
-            if let Some(value) = shape.get_attribute(name) {
-                self.svg.push(&[" ", name, "=\"", &safe(&value), "\""]);
+        let mut attributes = String::new();
+        for name in SHAPES.into_iter().chain(LOOKS) {
+            let own = shape.get_attribute(name).unwrap_or_else(|| value(&looks, name));
+            if !own.is_empty() && own != "none" {
+                attributes.push_str(&filled(" ¤=\"¤\"", &[name, &safe(&own)]));
             }
         }
-        for name in
-            ["stroke", "stroke-width", "stroke-opacity", "stroke-linecap", "stroke-dasharray"]
-        {
-            let value = value(&looks, name);
-            if !value.is_empty() && value != "none" {
-                self.svg.push(&[" ", name, "=\"", &safe(&value), "\""]);
-            }
-        }
-        self.svg.push(&["/>"]);
+        self.svg.push(&filled("<¤¤/>", &[&shape.tag_name(), &attributes]));
         Some(())
     }
 
@@ -235,13 +204,8 @@ impl Sketch {
 }
 
 /// What an element is filled with: its colour, or those of its gradient.
-fn colours(element: &Element, pseudo: Option<&str>) -> Vec<String> {
-    let Some(window) = web_sys::window() else { return Vec::new() };
-    let looks = match pseudo {
-        Some(pseudo) => window.get_computed_style_with_pseudo_elt(element, pseudo),
-        None => window.get_computed_style(element),
-    };
-    let Ok(Some(looks)) = looks else { return Vec::new() };
+fn colours(element: &Element, pseudo: &str) -> Vec<String> {
+    let Some(looks) = styled(element, pseudo) else { return Vec::new() };
     let plain = value(&looks, "background-color");
     // Browsers write no colour at all as black that lets everything through.
     if plain != "rgba(0, 0, 0, 0)" && plain != "transparent" {
@@ -249,16 +213,23 @@ fn colours(element: &Element, pseudo: Option<&str>) -> Vec<String> {
     }
     let mut colours = Vec::new();
     let image = value(&looks, "background-image");
-    for part in image.split("rgb(").skip(1) {
-        if let Some((colour, _)) = part.split_once(')') {
-            colours.push(["rgb(", colour, ")"].concat());
+    // Each colour ends with a bracket, and begins with the last `r` before its own figures.
+    for part in image.split(')') {
+        if let Some((_, figures)) = part.rsplit_once('r').filter(|(_, own)| own.starts_with("gb("))
+        {
+            colours.push(filled("r¤)", &[figures]));
         }
     }
     colours
 }
 
 fn computed(element: &Element) -> Option<CssStyleDeclaration> {
-    web_sys::window()?.get_computed_style(element).ok().flatten()
+    styled(element, "")
+}
+
+/// The looks of an element, or of what stands before it.
+fn styled(element: &Element, pseudo: &str) -> Option<CssStyleDeclaration> {
+    web_sys::window()?.get_computed_style_with_pseudo_elt(element, pseudo).ok().flatten()
 }
 
 fn value(looks: &CssStyleDeclaration, name: &str) -> String {
@@ -267,6 +238,10 @@ fn value(looks: &CssStyleDeclaration, name: &str) -> String {
 
 fn text(element: &Element) -> String {
     element.text_content().unwrap_or_default()
+}
+
+fn text_of(root: &Element, selector: &str) -> String {
+    first(root, selector).map(|found| text(&found)).unwrap_or_default()
 }
 
 fn first(root: &Element, selector: &str) -> Option<Element> {
@@ -287,9 +262,16 @@ fn width_of(element: &Element) -> i32 {
     element.unchecked_ref::<HtmlElement>().offset_width()
 }
 
-/// How far from the left end of its container an element stands, on a scale.
-fn part_of(element: &Element, container: &Element, scale: u32) -> u32 {
-    share(element.unchecked_ref::<HtmlElement>().offset_left(), container.client_width(), scale)
+/// How far from the left end of its container an element stands, in the chart's units.
+fn part_of(element: &Element, container: &Element) -> u32 {
+    let left = element.unchecked_ref::<HtmlElement>().offset_left();
+    share(left, container.client_width(), CHART.0)
+}
+
+/// How far below the top of its container.
+fn height_of(element: &Element, container: &Element) -> u32 {
+    let top = element.unchecked_ref::<HtmlElement>().offset_top();
+    share(top, container.client_height(), CHART.1)
 }
 
 /// A length as a part of a whole one, on a scale; nothing of nothing.

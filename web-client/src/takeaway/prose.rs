@@ -7,6 +7,7 @@ use measure::script::{Body, Framing, Script};
 use measure::units::decimal;
 use measure::verdict::Verdict;
 
+use crate::view::markup::joined;
 use crate::words;
 
 /// Rows that share their control: one script, one reader, asked and linked in one way.
@@ -44,13 +45,10 @@ fn is_told(row: &CellResult) -> bool {
 }
 
 /// The rows that were measured, in blocks.
-pub fn blocks<'a>(rows: impl IntoIterator<Item = &'a CellResult>) -> Vec<Block<'a>> {
+pub fn blocks<'a>(rows: &[&'a CellResult]) -> Vec<Block<'a>> {
     let mut keys: Vec<String> = Vec::new();
     let mut blocks: Vec<Block<'a>> = Vec::new();
-    for row in rows {
-        if !is_told(row) {
-            continue;
-        }
+    for row in rows.iter().copied().filter(|row| is_told(row)) {
         let mut key = row.cell.control_key();
         key.push_str(&row.cell.preset);
         let place = keys.iter().position(|own| *own == key).unwrap_or_else(|| {
@@ -69,12 +67,8 @@ fn title(row: &CellResult) -> String {
     title.push_str(", read by ");
     title.push_str(words::reader(*reader));
     if let Some(browser) = &row.browser {
-        for part in [" in ", &words::engine(&browser.name), " ", &browser.version] {
-            title.push_str(part);
-        }
-    } else if let Some(engine) = &row.cell.engine {
-        title.push_str(" in ");
-        title.push_str(&words::engine(engine));
+        let engine = words::engine(&browser.name);
+        title.push_str(&joined(&[" in ", &engine, " ", &browser.version]));
     }
     if *reader == Reader::Recv && request.headers != HeaderSet::Plain {
         title.push_str(" with a browser’s headers");
@@ -85,16 +79,16 @@ fn title(row: &CellResult) -> String {
     }
     if let Some(slow) = &request.slow {
         let (bytes, pause) = (slow.read_bytes.to_string(), slow.pause_us.millis_text());
-        title.push_str(&[", ", &bytes, " B each ", &pause, " ms"].concat());
+        title.push_str(&joined(&[", ", &bytes, " B each ", &pause, " ms"]));
     }
     if *concurrency > 1 {
-        title.push_str(&[", ", &concurrency.to_string(), " at once"].concat());
+        title.push_str(&joined(&[", ", &concurrency.to_string(), " at once"]));
     }
     if let Some(work) = page_work_us {
-        title.push_str(&[", the page busy for ", &work.millis_text(), " ms each time"].concat());
+        title.push_str(&joined(&[", the page busy for ", &work.millis_text(), " ms each time"]));
     }
     title.push_str(&match link.mss {
-        Some(mss) => [", segments of ", &mss.to_string(), " B"].concat(),
+        Some(mss) => joined(&[", segments of ", &mss.to_string(), " B"]),
         None => ", segments of loopback".into(),
     });
     title
@@ -105,10 +99,16 @@ pub fn stream(script: &Script) -> String {
     let mut text = match &script.body {
         Body::Paced { frames, interval_us, frame_bytes } => {
             let (frames, bytes) = (frames.to_string(), frame_bytes.to_string());
-            [&frames, " frames of ", &bytes, " B, ", &interval_us.millis_text(), " ms apart"]
-                .concat()
+            joined(&[
+                &frames,
+                " frames of ",
+                &bytes,
+                " B, ",
+                &interval_us.millis_text(),
+                " ms apart",
+            ])
         }
-        Body::Writes { writes } => [&writes.len().to_string(), " writes"].concat(),
+        Body::Writes { writes } => joined(&[&writes.len().to_string(), " writes"]),
     };
     if script.nagle {
         text.push_str(", Nagle on");
@@ -117,7 +117,7 @@ pub fn stream(script: &Script) -> String {
         text.push_str(", ended by closing");
     }
     for header in &script.headers {
-        text.push_str(&[", ", &header.name, ": ", &header.value].concat());
+        text.push_str(&joined(&[", ", &header.name, ": ", &header.value]));
     }
     text
 }
@@ -125,7 +125,7 @@ pub fn stream(script: &Script) -> String {
 /// What tells a row from the others of its block, besides its endpoint.
 pub fn special(row: &CellResult) -> String {
     row.cell.stream.map_or(String::new(), |stream| {
-        ["stream ", &stream.to_string(), " of ", &row.cell.concurrency.to_string()].concat()
+        joined(&["stream ", &stream.to_string(), " of ", &row.cell.concurrency.to_string()])
     })
 }
 
@@ -136,7 +136,7 @@ pub fn label(document: &Document, row: &CellResult) -> String {
         // Configuration words come in backticks, for tables in Markdown.
         let setting: String = endpoint.label.chars().filter(|letter| *letter != '`').collect();
         match (&endpoint.proxy, &endpoint.version) {
-            (Some(proxy), Some(version)) => [proxy, " ", version, ", ", &setting].concat(),
+            (Some(proxy), Some(version)) => joined(&[proxy, " ", version, ", ", &setting]),
             _ => setting,
         }
     });
@@ -149,8 +149,8 @@ pub fn label(document: &Document, row: &CellResult) -> String {
 }
 
 /// Endpoints that could not be started and so have no row, each with its reason.
-pub fn not_run(document: &Document) -> Vec<(&str, &str)> {
-    let has_row = |name: &str| document.cells.iter().any(|row| row.cell.endpoint == name);
+pub fn not_run<'a>(document: &'a Document, rows: &[&CellResult]) -> Vec<(&'a str, &'a str)> {
+    let has_row = |name: &str| rows.iter().any(|row| row.cell.endpoint == name);
     document
         .endpoints
         .iter()
@@ -160,12 +160,12 @@ pub fn not_run(document: &Document) -> Vec<(&str, &str)> {
 }
 
 /// Where a document came from, each fact with its name.
-pub fn origin(document: &Document) -> Vec<(&'static str, String)> {
+pub fn origin(document: &Document, rows: &[&CellResult]) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut browsers: Vec<String> = Vec::new();
-    for browser in document.cells.iter().filter_map(|row| row.browser.as_ref()) {
+    for browser in rows.iter().filter_map(|row| row.browser.as_ref()) {
         let isolated = if browser.isolated { "isolated" } else { "not isolated" };
-        let said = [
+        let said = joined(&[
             &words::engine(&browser.name),
             " ",
             &browser.version,
@@ -173,8 +173,7 @@ pub fn origin(document: &Document) -> Vec<(&'static str, String)> {
             isolated,
             ", clock step ",
             &words::fine(browser.clock_step_us),
-        ]
-        .concat();
+        ]);
         if !browsers.contains(&said) {
             browsers.push(said);
         }
@@ -182,12 +181,12 @@ pub fn origin(document: &Document) -> Vec<(&'static str, String)> {
     for browser in browsers {
         facts.push(("Browser", browser));
     }
-    let uncertain = document.cells.iter().filter_map(|row| row.summary.clock_uncertainty_us).max();
+    let uncertain = rows.iter().filter_map(|row| row.summary.clock_uncertainty_us).max();
     if let Some(uncertain) = uncertain {
-        facts.push(("Clock", ["± ", &words::fine(uncertain.as_micros())].concat()));
+        facts.push(("Clock", joined(&["± ", &words::fine(uncertain.as_micros())])));
     }
     let machine = &document.machine;
-    let mut text = [&machine.kernel, ", ", &words::count(machine.cpus, "CPU")].concat();
+    let mut text = joined(&[&machine.kernel, ", ", &words::count(machine.cpus, "CPU")]);
     for (what, load) in [(", load ", machine.load_before), (", then ", machine.load_after)] {
         if let Some(load) = load {
             text.push_str(what);
@@ -201,7 +200,14 @@ pub fn origin(document: &Document) -> Vec<(&'static str, String)> {
     facts.push(("Machine", text));
     facts.push(("Begun", document.started_at.clone()));
     facts.push(("Seed", document.seed.to_string()));
-    facts.push(("Made by", document.command.join(" ")));
+    let mut command = String::new();
+    for part in &document.command {
+        if !command.is_empty() {
+            command.push(' ');
+        }
+        command.push_str(part);
+    }
+    facts.push(("Made by", command));
     if !document.complete {
         facts.push(("Incomplete", "not every planned run was made".into()));
     }

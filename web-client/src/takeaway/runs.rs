@@ -28,7 +28,7 @@ pub fn is_runs(text: &str) -> bool {
 }
 
 /// The runs of these rows.
-pub fn read(text: &str, rows: &[CellResult]) -> Runs {
+pub fn read(text: &str, rows: &[&CellResult]) -> Runs {
     let mut runs = Runs::default();
     let mut distances: Vec<Span> = Vec::new();
     for line in text.lines().filter(|line| !line.trim_ascii().is_empty()) {

@@ -6,6 +6,7 @@ use measure::{Cell, Span, Stamp};
 
 use crate::browser;
 use crate::model::{Ending, Model};
+use crate::view::markup::joined;
 
 /// The receive buffer that the taps offer at each read, bytes: the emitter's own build has it
 /// fixed (`wire::RECV_BUFFER`), and this page is served by that build.
@@ -65,7 +66,7 @@ fn wall_clock(at: Stamp, offset_us: i64) -> String {
 
 /// The address that opens this page with its present settings, and does not start it.
 pub fn address(model: Model) -> String {
-    [&browser::origin(), "/?", &query(model)].concat()
+    joined(&[&browser::origin(), "/?", &query(model)])
 }
 
 /// The settings as a query: all but what belongs to one visit.

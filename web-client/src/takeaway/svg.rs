@@ -1,5 +1,7 @@
 //! An SVG that stands alone, written piece by piece from the top down.
 
+use crate::view::markup::filled;
+
 /// Letters take so much of their size in width, on average, in the fonts that systems have: what
 /// lines are broken by, since an SVG breaks none by itself.
 const LETTER: f64 = 0.54;
@@ -7,67 +9,64 @@ const LETTER: f64 = 0.54;
 /// A picture that grows downwards.
 pub(super) struct Svg {
     width: u32,
+    /// Colour of texts that are read first.
+    pub(super) ink: String,
+    /// Colour of all others.
+    pub(super) soft: String,
     body: String,
 }
 
 /// How a text looks.
-#[derive(Clone)]
-pub(super) struct Style {
-    /// Size, in the picture's own units.
-    pub(super) size: u32,
-    /// Whether it is bold.
-    pub(super) bold: bool,
-    /// Colour.
-    pub(super) colour: String,
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// In the first colour.
+    Ink,
+    /// In the first colour, and bold.
+    Bold,
+    /// In the second colour.
+    Soft,
 }
 
-/// Where a text stands: its left end, or its right one or its middle, and its base line.
+/// What stands at the place of a text: its left end, its middle or its right end.
 #[derive(Clone, Copy)]
-pub(super) enum At {
-    /// Begins there.
-    Left(u32, u32),
-    /// Is centred there.
-    Middle(u32, u32),
-    /// Ends there.
-    Right(u32, u32),
+pub(super) enum Anchor {
+    Left,
+    Middle,
+    Right,
 }
 
 impl Svg {
     /// An empty picture of that width.
-    pub(super) fn new(width: u32) -> Svg {
-        Svg { width, body: String::new() }
+    pub(super) fn new(width: u32, ink: String, soft: String) -> Svg {
+        Svg { width, ink, soft, body: String::new() }
     }
 
     /// Adds markup whose texts are escaped already.
-    pub(super) fn push(&mut self, parts: &[&str]) {
-        for part in parts {
-            self.body.push_str(part);
-        }
+    pub(super) fn push(&mut self, markup: &str) {
+        self.body.push_str(markup);
     }
 
-    /// Adds a text.
-    pub(super) fn text(&mut self, at: At, style: &Style, text: &str) {
-        let (x, y, anchor) = match at {
-            At::Left(x, y) => (x, y, ""),
-            At::Middle(x, y) => (x, y, "\" text-anchor=\"middle"),
-            At::Right(x, y) => (x, y, "\" text-anchor=\"end"),
+    /// Adds a text on its base line.
+    pub(super) fn text(
+        &mut self,
+        (x, y): (u32, u32),
+        anchor: Anchor,
+        (size, look): (u32, Look),
+        text: &str,
+    ) {
+        let anchor = match anchor {
+            Anchor::Left => "",
+            Anchor::Middle => "\" text-anchor=\"middle",
+            Anchor::Right => "\" text-anchor=\"end",
         };
-        let weight = if style.bold { "\" font-weight=\"600" } else { "" };
-        self.push(&[
-            "<text x=\"",
-            &x.to_string(),
-            "\" y=\"",
-            &y.to_string(),
-            anchor,
-            weight,
-            "\" font-size=\"",
-            &style.size.to_string(),
-            "\" fill=\"",
-            &safe(&style.colour),
-            "\">",
-            &safe(text),
-            "</text>",
-        ]);
+        let weight = if look == Look::Bold { "\" font-weight=\"600" } else { "" };
+        let colour = if look == Look::Soft { &self.soft } else { &self.ink };
+        let (x, y, size) = (x.to_string(), y.to_string(), size.to_string());
+        let text = filled(
+            "<text x=\"¤\" y=\"¤¤¤\" font-size=\"¤\" fill=\"¤\">¤</text>",
+            &[&x, &y, anchor, weight, &size, &safe(colour), &safe(text)],
+        );
+        self.body.push_str(&text);
     }
 
     /// Adds a text in lines that fit into a width; the last of `most` lines says that there is
@@ -75,49 +74,39 @@ impl Svg {
     pub(super) fn lines(
         &mut self,
         (x, y): (u32, u32),
-        style: &Style,
+        (size, look): (u32, Look),
         text: &str,
         (width, most): (u32, usize),
     ) -> u32 {
-        let letters = (f64::from(width) / (f64::from(style.size) * LETTER)) as usize;
-        let step = style.size * 13 / 10;
+        let letters = (f64::from(width) / (f64::from(size) * LETTER)) as usize;
         let mut height = 0;
         for line in wrapped(text, letters.max(1), most) {
-            self.text(At::Left(x, y + height), style, &line);
-            height += step;
+            self.text((x, y + height), Anchor::Left, (size, look), &line);
+            height += size * 13 / 10;
         }
         height
     }
 
     /// Adds a box.
     pub(super) fn rect(&mut self, (x, y): (u32, u32), (width, height): (u32, u32), fill: &str) {
-        self.push(&["<rect x=\"", &x.to_string(), "\" y=\"", &y.to_string()]);
-        self.push(&["\" width=\"", &width.to_string(), "\" height=\"", &height.to_string()]);
-        self.push(&["\" fill=\"", &safe(fill), "\"/>"]);
+        let (x, y, width, height) =
+            (x.to_string(), y.to_string(), width.to_string(), height.to_string());
+        self.body.push_str(&filled(
+            "<rect x=\"¤\" y=\"¤\" width=\"¤\" height=\"¤\" fill=\"¤\"/>",
+            &[&x, &y, &width, &height, &safe(fill)],
+        ));
     }
 
     /// The file.
     pub(super) fn finished(self, height: u32, title: &str, ground: &str) -> String {
         let (width, height) = (self.width.to_string(), height.to_string());
-        [
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"",
-            &width,
-            "\" height=\"",
-            &height,
-            "\" viewBox=\"0 0 ",
-            &width,
-            " ",
-            &height,
-            "\" font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif\" \
-             style=\"font-variant-numeric:tabular-nums\"><title>",
-            &safe(title),
-            "</title><rect width=\"100%\" height=\"100%\" fill=\"",
-            &safe(ground),
-            "\"/>",
-            &self.body,
-            "</svg>\n",
-        ]
-        .concat()
+        filled(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"¤\" height=\"¤\" \
+             viewBox=\"0 0 ¤ ¤\" style=\"font-variant-numeric:tabular-nums\" font-family=\"\
+             system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif\">\
+             <title>¤</title><rect width=\"100%\" height=\"100%\" fill=\"¤\"/>¤</svg>\n",
+            &[&width, &height, &width, &height, &safe(title), &safe(ground), &self.body],
+        )
     }
 }
 

@@ -38,7 +38,7 @@ fn drawn(scene: &Scene<'_>) -> String {
 }
 
 /// The chart as SVG, with the counts beside it since its box is stretched.
-fn svg(picture: &Picture, domain: Span) -> String {
+pub(crate) fn svg(picture: &Picture, domain: Span) -> String {
     let paths = Paths::of(picture, domain);
     let class = if picture.provisional { "provisional" } else { "measured" };
     let mut svg =

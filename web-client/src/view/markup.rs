@@ -23,3 +23,17 @@ pub(crate) fn joined(parts: &[&str]) -> String {
     }
     text
 }
+
+/// A text with values in the places that are marked `¤`, in order. Half the code of pieces that
+/// are put together one by one.
+pub(crate) fn filled(template: &str, values: &[&str]) -> String {
+    let mut text = String::new();
+    let mut values = values.iter();
+    for (index, piece) in template.split('¤').enumerate() {
+        if index > 0 {
+            text.push_str(values.next().copied().unwrap_or_default());
+        }
+        text.push_str(piece);
+    }
+    text
+}

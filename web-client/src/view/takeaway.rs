@@ -1,7 +1,7 @@
 //! What can be taken away, in one quiet place, and files that are brought to the page.
 
 use leptos::prelude::*;
-use measure::results::Document;
+use measure::results::{CellResult, Document};
 use wasm_bindgen::JsCast;
 use web_sys::{
     DragEvent, Element, Event, File, FileList, HtmlElement, HtmlInputElement, HtmlTextAreaElement,
@@ -12,6 +12,7 @@ use crate::guard::Listener;
 use crate::model::{Model, State};
 use crate::takeaway::import::{self, Content};
 use crate::takeaway::{document as results, files, markdown, picture, prose, runs, source};
+use crate::view::markup::{filled, joined};
 use crate::view::place::{By, Place, Scene, document, find, put};
 
 const MARKUP: &str = "<h2>Take away</h2><div class=\"ways\">\
@@ -36,7 +37,7 @@ const MARKUP: &str = "<h2>Take away</h2><div class=\"ways\">\
 pub(crate) const PLACES: &[Place] = &[
     (".take [data-key=results]", By::Flag("disabled"), |scene| {
         // What was read from a file is a file already.
-        unless(has_rows(scene) && scene.model.imported().is_none())
+        unless(has_rows(scene) && !scene.model.sees_imported())
     }),
     (".take [data-key=picture]", By::Flag("disabled"), |scene| unless(may_take(scene))),
     (".take [data-key=markdown]", By::Flag("disabled"), |scene| unless(may_take(scene))),
@@ -60,7 +61,7 @@ fn has_rows(scene: &Scene<'_>) -> bool {
 }
 
 fn may_take(scene: &Scene<'_>) -> bool {
-    scene.model.imported().is_some() || has_rows(scene)
+    scene.model.sees_imported() || has_rows(scene)
 }
 
 /// A button of the place was pressed.
@@ -69,7 +70,7 @@ pub(crate) fn act(model: Model, key: &str) {
     match key {
         "results" => {
             if let Some(document) = source::of_page(model) {
-                keep("results.json", "application/json", &results::written(&document));
+                keep("results.json", "application/json", &results::written(document));
             }
         }
         "picture" => match drawn(model) {
@@ -99,52 +100,58 @@ pub(crate) fn act(model: Model, key: &str) {
 }
 
 fn as_markdown(model: Model) -> Option<String> {
-    match model.look_imported() {
-        Some(imported) => Some(markdown::of(&imported.document, None)),
-        None => {
-            let address = source::address(model);
-            source::of_page(model).map(|document| markdown::of(&document, Some(&address)))
-        }
-    }
+    let imported =
+        model.with_imported(|imported| markdown::of(&imported.document, &imported.results(), None));
+    imported.or_else(|| {
+        let (document, address) = (source::of_page(model)?, source::address(model));
+        let rows: Vec<_> = document.cells.iter().collect();
+        Some(markdown::of(&document, &rows, Some(&address)))
+    })
 }
 
 fn drawn(model: Model) -> Option<String> {
     let page = document()?;
-    if let Some(imported) = model.look_imported() {
-        let mut facts = vec![["Not measured by this page: ", &imported.name].concat()];
-        facts.extend(said(&imported.document));
+    let imported = model.with_imported(|imported| {
+        let facts = said(&imported.document, &imported.results());
+        filled("Not measured by this page: ¤¤", &[&imported.name, &facts])
+    });
+    if let Some(facts) = imported {
         let words = picture::Words { answer: "", facts: &facts };
         return picture::of(&page, &find(".looked")?, &words);
     }
-    let facts = said(&source::of_page(model)?);
+    let document = source::of_page(model)?;
+    let facts = said(&document, &document.cells.iter().collect::<Vec<_>>());
     let answer = find(".answer p").and_then(|answer| answer.text_content()).unwrap_or_default();
     let words = picture::Words { answer: &answer, facts: &facts };
     picture::of(&page, &find(".lanes")?, &words)
 }
 
-fn said(document: &Document) -> Vec<String> {
-    prose::origin(document).into_iter().map(|(name, what)| [name, ": ", &what].concat()).collect()
+fn said(document: &Document, rows: &[&CellResult]) -> String {
+    let mut said = String::new();
+    for (name, what) in prose::origin(document, rows) {
+        said.push_str(&filled(" · ¤: ¤", &[name, &what]));
+    }
+    said
 }
 
 fn keep(name: &str, kind: &str, text: &str) {
     let Some(page) = document() else { return };
     match files::download(&page, name, kind, text) {
-        Ok(()) => say(&[name, " was handed to the browser to keep."].concat()),
-        Err(why) => say(&["The browser does not keep ", name, ": ", &why, "."].concat()),
+        Ok(()) => say(&joined(&[name, " was handed to the browser to keep."])),
+        Err(why) => say(&joined(&["The browser does not keep ", name, ": ", &why, "."])),
     }
 }
 
 fn copy(text: String, what: &'static str) {
     browser::spawn(async move {
         if files::copy(&text).await || select_and_copy(&text) {
-            say(&[what, " was copied."].concat());
+            say(&joined(&[what, " was copied."]));
         } else {
-            say(&[
+            say(&joined(&[
                 what,
                 " is selected below: copy it by hand. Browsers keep the clipboard from pages \
                  that come over plain HTTP from another machine.",
-            ]
-            .concat());
+            ]));
         }
     });
 }
@@ -273,7 +280,7 @@ async fn read(model: Model, files: Vec<File>) -> Result<String, String> {
     let mut said = String::new();
     if let Some((name, document)) = found {
         let name = import::shortened(&name);
-        said = [&name, " is shown: it was not measured by this page."].concat();
+        said = joined(&[&name, " is shown: it was not measured by this page."]);
         model.show_document(name, *document);
     }
     for (name, text) in raw {
@@ -287,30 +294,28 @@ async fn read(model: Model, files: Vec<File>) -> Result<String, String> {
 }
 
 fn add_runs(model: Model, name: &str, text: &str) -> Result<String, String> {
-    let Some(imported) = model.look_imported() else {
-        return Err([
-            name,
-            " holds raw runs: bring the results.json that stands beside it first, or both at once.",
-        ]
-        .concat());
+    let runs = model.with_imported(|imported| {
+        let runs = runs::read(text, &imported.results());
+        if runs.known > 0 {
+            return Ok(runs);
+        }
+        let why = "No run in ¤ is of a row of ¤: it belongs to other results.";
+        Err(filled(why, &[name, &imported.name]))
+    });
+    let Some(runs) = runs.transpose()? else {
+        return Err(filled(
+            "¤ holds raw runs: bring the results.json that stands beside it first, or both at \
+             once.",
+            &[name],
+        ));
     };
-    let runs = runs::read(text, &imported.document.cells);
-    if runs.known == 0 {
-        return Err([
-            "No run in ",
-            name,
-            " is of a row of ",
-            &imported.name,
-            ": it belongs to other results.",
-        ]
-        .concat());
-    }
     model.add_imported_runs(&runs.chosen);
-    let mut said = [&runs.known.to_string(), " runs of ", name, " are drawn, one a row."].concat();
-    for (count, what) in [(runs.foreign, " are of other rows."), (runs.broken, " cannot be read.")]
+    let mut said = filled("¤ runs of ¤ are drawn, one a row.", &[&runs.known.to_string(), name]);
+    for (count, what) in
+        [(runs.foreign, " ¤ are of other rows."), (runs.broken, " ¤ cannot be read.")]
     {
         if count > 0 {
-            said.push_str(&[" ", &count.to_string(), what].concat());
+            said.push_str(&filled(what, &[&count.to_string()]));
         }
     }
     Ok(said)
