@@ -10,6 +10,7 @@ use crate::cell::Cell;
 use crate::plan::{MAX_ROUNDS, PRESETS, Plan, ReaderProfile, UnknownPreset};
 use crate::results::{Browser, Endpoint};
 use crate::script::{Script, ScriptError};
+use crate::story::{self, STORIES};
 use crate::units::Span;
 
 /// Smallest segment payload that Linux lets a client ask for (`TCP_MIN_MSS`), bytes.
@@ -114,6 +115,8 @@ pub struct Settings {
     pub busy: Option<Span>,
     /// All lanes at the same time instead of one after the other.
     pub at_once: bool,
+    /// The story that is told, by its name: its settings hold where no other is given.
+    pub story: Option<String>,
 }
 
 /// Settings in the address that cannot be followed.
@@ -125,6 +128,9 @@ pub enum SettingsError {
     /// Not a script that can be played.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// Not a story.
+    #[error("no story is called {0:?}: there are {known}", known = STORIES.map(|own| own.id).join(", "))]
+    Story(String),
     /// Not a reader.
     #[error("no reader is called {0:?}: known are eventsource, fetch, fetch-worker, recv")]
     Reader(String),
@@ -166,6 +172,7 @@ impl Default for Settings {
             mss: None,
             busy: None,
             at_once: false,
+            story: None,
         }
     }
 }
@@ -186,10 +193,16 @@ impl Settings {
                 .map(String::from)
                 .collect()
         };
+        let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
         let mut settings = Settings::default();
+        if let Some((_, id)) = pairs.iter().find(|(key, _)| *key == "story") {
+            let story = story::of(id).ok_or_else(|| SettingsError::Story(short(id)))?;
+            settings = story.settings();
+        }
         let mut script: Vec<(&str, &str)> = Vec::new();
         for (key, value) in pairs {
             match key {
+                "story" => {}
                 "preset" => {
                     if !PRESETS.contains(&value) {
                         return Err(UnknownPreset(short(value)).into());
@@ -249,7 +262,9 @@ impl Settings {
         if let Some(script) = self.script.as_ref().and_then(Script::to_query) {
             query.extend(script);
         }
-        for (key, value) in [("session", &self.session), ("engine", &self.engine)] {
+        for (key, value) in
+            [("session", &self.session), ("engine", &self.engine), ("story", &self.story)]
+        {
             query.extend(value.iter().map(|value| (key, value.clone())));
         }
         if let Some(mss) = self.mss {
@@ -344,80 +359,5 @@ fn number(what: &'static str, value: &str, min: u64, max: u64) -> Result<u64, Se
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lanes() -> Lanes {
-        let lane = |name: &str, origin: Option<&str>| Lane {
-            endpoint: Endpoint { name: name.into(), ..Endpoint::direct() },
-            ways: origin
-                .map(|origin| Way { mss: Some(1448), origin: origin.into() })
-                .into_iter()
-                .collect(),
-        };
-        Lanes {
-            instance: "i".into(),
-            version: "0".into(),
-            kernel: "k".into(),
-            cpus: 2,
-            load: None,
-            mss: Some(1448),
-            lanes: vec![
-                lane("direct", Some("http://127.0.0.1:1")),
-                lane("haproxy", Some("http://127.0.0.1:2")),
-                lane("envoy", None),
-            ],
-        }
-    }
-
-    #[test]
-    fn settings_round_trip_through_the_address() {
-        let query = [
-            ("preset", "headline"),
-            ("endpoints", "haproxy"),
-            ("readers", "eventsource,fetch"),
-            ("runs", "3"),
-            ("frames", "12"),
-            ("header", "X-Accel-Buffering: no"),
-            ("session", "abc"),
-            ("go", "1"),
-        ];
-        let settings = Settings::from_query(query).unwrap();
-        let again = settings.to_query();
-        let pairs = again.iter().map(|(key, value)| (*key, value.as_str()));
-        assert_eq!(Settings::from_query(pairs), Ok(settings.clone()));
-        let plan = settings.plan(&lanes()).unwrap();
-        assert_eq!(plan.cells.len(), 4, "direct and haproxy, each by two readers");
-        assert_eq!(plan.cells[0].script.frame_count(), 12);
-    }
-
-    #[test]
-    fn a_failed_lane_is_not_planned() {
-        let plan = Settings::default().plan(&lanes()).unwrap();
-        assert!(plan.cells.iter().all(|cell| cell.endpoint != "envoy"));
-    }
-
-    #[test]
-    fn what_cannot_be_followed_is_named() {
-        for (query, message) in [
-            (("runs", "0"), "runs is \"0\": it must be a number from 1 to 1000"),
-            (
-                ("readers", "xhr"),
-                "no reader is called \"xhr\": known are eventsource, fetch, fetch-worker, recv",
-            ),
-            (
-                ("preset", "x"),
-                "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, busy-page, connection-limit, published",
-            ),
-            (("colour", "red"), "no setting is called \"colour\""),
-            (("frames", "0"), "frames is 0: it must be from 1 to 99999"),
-        ] {
-            assert_eq!(Settings::from_query([query]).unwrap_err().to_string(), message);
-        }
-        let settings = Settings::from_query([("endpoints", "squid")]).unwrap();
-        assert_eq!(
-            settings.plan(&lanes()).unwrap_err().to_string(),
-            "no lane is called \"squid\": there are direct, haproxy, envoy"
-        );
-    }
-}
+#[path = "page_tests.rs"]
+mod tests;

@@ -139,6 +139,7 @@ impl Story {
             endpoints: self.endpoints.iter().map(|name| (*name).into()).collect(),
             readers: self.readers.to_vec(),
             script: self.headline_only.then(Script::headline),
+            story: Some(self.id.into()),
             ..Settings::default()
         }
     }

@@ -5,6 +5,7 @@
 //! download, and samples may not wait for a signal anyway.
 
 pub mod imported;
+pub mod lanes;
 mod state;
 
 use std::cell::{Cell, RefCell};
@@ -23,6 +24,7 @@ use crate::geometry::{self, Picture};
 use crate::readers::SharedLog;
 use crate::split::{self, Split};
 
+pub use lanes::LanePlan;
 pub use state::{Activity, Boot, Ending, Progress, Row, Sight, State};
 
 /// Raw state of one lane, outside the reactive graph.
@@ -36,17 +38,36 @@ pub struct LaneRaw {
     pub pictures: Vec<(String, Picture)>,
 }
 
+/// Work that waits for an animation frame.
+pub type Work = Box<dyn FnOnce()>;
+
 /// One lane as the views see it.
 #[derive(Clone, Default)]
 pub struct LaneModel {
     tick: ArcTrigger,
     raw: Rc<RefCell<LaneRaw>>,
+    /// What waits for the stream's text so far to be in the document.
+    shown: Rc<RefCell<Vec<Work>>>,
 }
 
 impl LaneModel {
     /// Does something with the raw state.
     pub fn with_raw<T>(&self, with: impl FnOnce(&mut LaneRaw) -> T) -> T {
         with(&mut self.raw.borrow_mut())
+    }
+
+    /// Does something once the text that the stream has given by now is in the document: at the
+    /// end of the animation frame that put it there.
+    pub fn once_shown(&self, work: Work) {
+        self.shown.borrow_mut().push(work);
+    }
+
+    /// Says that the text is in the document.
+    pub fn text_shown(&self) {
+        // Taken out first: the work may ask for more.
+        for work in self.shown.take() {
+            work();
+        }
     }
 
     /// Asks to be drawn anew.
@@ -137,6 +158,7 @@ impl Model {
             domain: geometry::domain(script_of(&settings).duration(), Span::ZERO),
             settings,
             lanes: None,
+            planned: Vec::new(),
             clock: None,
             activity: Activity::WarmingUp,
             ending: None,
@@ -247,13 +269,26 @@ impl Model {
     /// Takes in what stands behind the page.
     pub fn set_lanes(&self, lanes: Lanes) {
         let Some(shared) = self.shared() else { return };
-        let models = lanes
-            .lanes
+        *shared.lanes.borrow_mut() = Vec::new();
+        self.change(|state| state.lanes = Some(lanes));
+        self.plan_lanes();
+    }
+
+    /// Finds out anew which lanes the settings ask for. Those that stay keep their streams.
+    fn plan_lanes(&self) {
+        let Some(shared) = self.shared() else { return };
+        let Ok(plan) = self.plan() else { return };
+        let planned = self.look(|state| {
+            let lanes = state.lanes.as_ref()?;
+            Some(lanes::of_plan(&state.settings, lanes, &plan))
+        });
+        let Some(planned) = planned.flatten() else { return };
+        let models = planned
             .iter()
-            .map(|lane| (lane.endpoint.name.clone(), LaneModel::default()))
+            .map(|lane| (lane.key.clone(), self.lane(&lane.key).unwrap_or_default()))
             .collect();
         *shared.lanes.borrow_mut() = models;
-        self.change(|state| state.lanes = Some(lanes));
+        self.change(|state| state.planned = planned);
     }
 
     /// All lanes' own states.
@@ -264,16 +299,16 @@ impl Model {
         })
     }
 
-    /// A lane's own state.
-    pub fn lane(&self, name: &str) -> Option<LaneModel> {
+    /// A lane's own state, by the lane's key.
+    pub fn lane(&self, key: &str) -> Option<LaneModel> {
         let shared = self.shared()?;
         let lanes = shared.lanes.borrow();
-        lanes.iter().find(|(own, _)| own == name).map(|(_, lane)| lane.clone())
+        lanes.iter().find(|(own, _)| own == key).map(|(_, lane)| lane.clone())
     }
 
-    /// The state of the lane that a cell's streams run in.
+    /// The state of the lane in which a cell is played.
     pub fn lane_of(&self, cell: &RunCell) -> Option<LaneModel> {
-        self.lane(&cell.endpoint)
+        self.lane(&cell.lane_key())
     }
 
     /// Where a lane's tap listens.
@@ -320,7 +355,7 @@ impl Model {
             let Some(cell) = cells.iter().find(|cell| cell.id() == record.cell) else { continue };
             let picture = Picture::of_record(record);
             latest.push((cell.script.duration(), picture.latest));
-            if let Some(lane) = self.lane(&cell.endpoint) {
+            if let Some(lane) = self.lane_of(cell) {
                 lane.with_raw(|raw| {
                     raw.pictures.retain(|(id, _)| *id != record.cell);
                     raw.pictures.push((record.cell.clone(), picture));
@@ -364,8 +399,11 @@ impl Model {
     /// Forgets every run, because what is to be run has changed or starts anew.
     pub fn reset(&self) {
         self.with_records(Vec::clear);
+        self.plan_lanes();
         self.change(|state| {
-            state.domain = geometry::domain(state.script().duration(), Span::ZERO);
+            let longest = state.planned.iter().filter_map(|lane| lane.script.as_ref());
+            let longest = longest.map(Script::duration).max().unwrap_or_default();
+            state.domain = geometry::domain(longest, Span::ZERO);
             state.rows.clear();
             state.ending = None;
             state.left_out = None;

@@ -1,13 +1,12 @@
 //! What the page knows and draws, but for the streams themselves.
 
 use measure::arrivals::Reader;
-use measure::cell::DIRECT;
 use measure::clock::ClockSync;
-use measure::page::{Lane, Lanes, Settings};
+use measure::page::{Lanes, Settings};
 use measure::results::CellResult;
 use measure::{Script, Span};
 
-use super::script_of;
+use super::{LanePlan, script_of};
 use crate::geometry;
 use crate::split::Split;
 
@@ -74,9 +73,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Under which sight it belongs.
+    /// Under which sight it belongs. Streams that are at once by their plan, through one
+    /// endpoint, are in turn with the rest of it.
     pub fn sight(&self) -> Sight {
-        if self.result.cell.concurrency > 1 { Sight::AtOnce } else { Sight::InTurn }
+        let cell = &self.result.cell;
+        let at_once = cell.concurrency > 1 && cell.stream.is_none();
+        if at_once { Sight::AtOnce } else { Sight::InTurn }
     }
 
     /// Whether any run stands behind it, excluded ones included.
@@ -96,6 +98,8 @@ pub struct State {
     pub settings: Settings,
     /// What stands behind the page.
     pub lanes: Option<Lanes>,
+    /// The lanes of what the settings ask for.
+    pub planned: Vec<LanePlan>,
     /// The last synchronisation of the clocks.
     pub clock: Option<ClockSync>,
     /// What the page is doing.
@@ -132,9 +136,9 @@ impl State {
             .filter(|row| row.sight() == self.sight && row.result.cell.reader == self.reader)
     }
 
-    /// The row of a lane that is looked at.
-    pub fn row(&self, endpoint: &str) -> Option<&Row> {
-        self.shown().find(|row| row.result.cell.endpoint == endpoint)
+    /// The row of a lane that is looked at, by the lane's key.
+    pub fn row(&self, lane: &str) -> Option<&Row> {
+        self.shown().find(|row| row.result.cell.lane_key() == lane)
     }
 
     /// The longest time to a first token: the scale of all lanes' bars.
@@ -142,20 +146,9 @@ impl State {
         self.shown().filter_map(|row| Some(row.split?.total())).max().unwrap_or_default()
     }
 
-    /// The lanes that the settings want, in the order of the emitter.
-    pub fn wanted(&self) -> impl Iterator<Item = &Lane> {
-        let names = &self.settings.endpoints;
-        let all = self.lanes.as_ref().map(|lanes| lanes.lanes.as_slice()).unwrap_or_default();
-        all.iter().filter(|lane| {
-            let name = &lane.endpoint.name;
-            names.is_empty() || name == DIRECT || names.contains(name)
-        })
-    }
-
     /// What decides which lanes there are to see: when it changes, they are built anew.
-    pub(super) fn shape(&self) -> (Boot, Vec<String>, Option<String>) {
-        let instance = self.lanes.as_ref().map(|lanes| lanes.instance.clone());
-        (self.boot.clone(), self.settings.endpoints.clone(), instance)
+    pub(super) fn shape(&self) -> (Boot, Vec<LanePlan>) {
+        (self.boot.clone(), self.planned.clone())
     }
 
     /// The script that the settings ask for.

@@ -162,7 +162,7 @@ fn start(model: Model, plan: Plan, play: Pin<Box<dyn Future<Output = Result<(), 
     if model.look(State::may_run) != Some(true) {
         return;
     }
-    let at_once = plan.cells.iter().any(|cell| cell.concurrency > 1);
+    let at_once = plan.cells.iter().any(is_at_once);
     model.set_stopping(false);
     model.change(|state| {
         state.ending = None;
@@ -220,10 +220,16 @@ fn next_position(model: Model) -> u32 {
     model.with_records(last).flatten().unwrap_or_default()
 }
 
+/// Whether a cell runs at the same time as other lanes. Several streams of one endpoint are at once
+/// by their plan, and nothing else.
+fn is_at_once(cell: &Cell) -> bool {
+    cell.concurrency > 1 && cell.stream.is_none()
+}
+
 /// Forgets what the plan measures anew. Of a plan all at once the runs in turn stay: they are
 /// rows of their own.
 fn forget(model: Model, plan: &Plan) {
-    if plan.cells.iter().all(|cell| cell.concurrency == 1) {
+    if !plan.cells.iter().any(is_at_once) {
         model.reset();
         return;
     }

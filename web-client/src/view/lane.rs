@@ -1,10 +1,8 @@
 //! One lane: what stands there and what was found, its stream, its figures.
 
-use measure::page::Lane;
-use measure::results::Endpoint;
 use web_sys::Element;
 
-use crate::model::Model;
+use crate::model::{LanePlan, Model};
 use crate::view::markup::{escaped, joined};
 use crate::view::place::{By, Own, Place, Scene, follow_lane};
 use crate::view::{chart, figures};
@@ -36,14 +34,15 @@ const DRAWN: &[Place] = &[
 ];
 
 /// A lane's markup; a way that could not be started is a lane too, and says why.
-pub(crate) fn markup(lane: &Lane) -> String {
-    let (name, label) = (escaped(&lane.endpoint.name), escaped(&label(&lane.endpoint)));
-    let (run, stream) = match failed(lane) {
+pub(crate) fn markup(lane: &LanePlan, place: usize) -> String {
+    let (name, label) = (escaped(&lane.endpoint.name), escaped(&label(lane)));
+    let (key, place) = (escaped(&lane.key), place.to_string());
+    let (run, stream) = match &lane.failed {
         Some(_) => (String::new(), String::new()),
         None => (
             joined(&[
                 "<button type=\"button\" class=\"run\" data-act=\"lane\" data-key=\"",
-                &name,
+                &key,
                 "\" title=\"Run ",
                 &name,
                 " alone; direct goes first if it has not run yet\">Run</button>",
@@ -53,9 +52,9 @@ pub(crate) fn markup(lane: &Lane) -> String {
     };
     joined(&[
         "<article class=\"lane\" aria-labelledby=\"lane-",
-        &name,
+        &place,
         "\"><div class=\"who\"><div class=\"name\"><h2 id=\"lane-",
-        &name,
+        &place,
         "\">",
         &name,
         "</h2><span class=\"label\">",
@@ -71,31 +70,29 @@ pub(crate) fn markup(lane: &Lane) -> String {
 }
 
 /// Keeps a lane's places filled.
-pub(crate) fn follow(model: Model, root: &Element, lane: &Lane) {
-    let name = lane.endpoint.name.clone();
-    let own = Own { lane: model.lane(&name), name, failed: failed(lane) };
+pub(crate) fn follow(model: Model, root: &Element, lane: &LanePlan) {
+    let key = lane.key.clone();
+    let own = Own { lane: model.lane(&key), key, failed: lane.failed.clone() };
     follow_lane(model, root, &own, false, STILL);
     follow_lane(model, root, &own, false, figures::PLACES);
     follow_lane(model, root, &own, true, DRAWN);
     follow_lane(model, root, &own, true, chart::PLACES);
 }
 
-fn failed(lane: &Lane) -> Option<String> {
-    match (lane.ways.is_empty(), &lane.endpoint.failed) {
-        (_, Some(why)) => Some(why.clone()),
-        (true, None) => Some("it did not start".into()),
-        (false, None) => None,
-    }
-}
-
-/// What runs there and the one setting that makes it special.
-fn label(endpoint: &Endpoint) -> String {
+/// What runs there, the one setting that makes it special, and what tells it from its neighbours.
+fn label(lane: &LanePlan) -> String {
+    let endpoint = &lane.endpoint;
     // Configuration words come in backticks, for tables in Markdown.
     let setting: String = endpoint.label.chars().filter(|letter| *letter != '`').collect();
-    match (&endpoint.proxy, &endpoint.version) {
+    let mut label = match (&endpoint.proxy, &endpoint.version) {
         (Some(proxy), Some(version)) => joined(&[proxy, " ", version, ", ", &setting]),
         _ => setting,
+    };
+    if !lane.special.is_empty() {
+        label.push_str("; ");
+        label.push_str(&lane.special);
     }
+    label
 }
 
 /// The verdict in words with its sentence, or what is to be said instead.

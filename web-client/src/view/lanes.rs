@@ -1,11 +1,10 @@
 //! The lanes under one ruler: the same time scale for all; and what stands there without lanes.
 
 use leptos::prelude::*;
-use measure::page::Lane;
 use measure::units::decimal;
 
 use crate::geometry;
-use crate::model::{Boot, Model, Sight, State};
+use crate::model::{Boot, LanePlan, Model, Sight, State};
 use crate::view::lane;
 use crate::view::markup::{escaped, joined};
 use crate::view::place::{By, Place, Scene, effect, find, follow, put};
@@ -38,7 +37,7 @@ pub(crate) fn keep(model: Model) {
         model.track_shape();
         let Some(main) = find("main") else { return };
         let (boot, lanes) = model
-            .look(|state| (state.boot.clone(), state.wanted().cloned().collect::<Vec<_>>()))
+            .look(|state| (state.boot.clone(), state.planned.clone()))
             .unwrap_or((Boot::Loading, Vec::new()));
         put(&main, By::Markup, &markup(&boot, &lanes));
         // The effects below belong to this one and end with it.
@@ -58,7 +57,7 @@ pub(crate) fn keep(model: Model) {
     }));
 }
 
-fn markup(boot: &Boot, lanes: &[Lane]) -> String {
+fn markup(boot: &Boot, lanes: &[LanePlan]) -> String {
     match boot {
         Boot::Loading => "<p class=\"state\" role=\"status\"></p>".into(),
         Boot::BadSettings(why) => joined(&[
@@ -68,8 +67,8 @@ fn markup(boot: &Boot, lanes: &[Lane]) -> String {
         ]),
         Boot::Ready => {
             let mut markup = String::from(SCALE);
-            for lane in lanes {
-                markup.push_str(&lane::markup(lane));
+            for (place, lane) in lanes.iter().enumerate() {
+                markup.push_str(&lane::markup(lane, place));
             }
             if lanes.is_empty() {
                 markup.push_str(

@@ -30,8 +30,8 @@ pub(crate) type Place = (&'static str, By, fn(&Scene<'_>) -> String);
 /// A lane as its places see it.
 #[derive(Clone)]
 pub(crate) struct Own {
-    /// The endpoint's name.
-    pub(crate) name: String,
+    /// The lane's key.
+    pub(crate) key: String,
     /// Why it does not run; absent when it does.
     pub(crate) failed: Option<String>,
     /// Its streams; absent where there is none.
@@ -107,7 +107,7 @@ fn keep(model: Model, root: &Element, own: Option<Own>, drawn: bool, places: &[P
             lane.track();
         }
         model.see(|state| {
-            let row = own.as_ref().and_then(|own| state.row(&own.name));
+            let row = own.as_ref().and_then(|own| state.row(&own.key));
             let cell = row.map(|row| row.result.id.as_str()).unwrap_or_default();
             let picture = lane.map(|lane| lane.picture(cell)).unwrap_or_default();
             let scene = Scene { model, state, step, row, own: own.as_ref(), picture };
