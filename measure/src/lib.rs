@@ -14,6 +14,7 @@ pub mod cell;
 #[cfg(feature = "chat")]
 pub mod chat;
 pub mod clock;
+pub mod confirm;
 pub mod frames;
 pub mod guards;
 pub mod ledger;

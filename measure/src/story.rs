@@ -132,6 +132,11 @@ pub fn of(id: &str) -> Option<&'static Story> {
 }
 
 impl Story {
+    /// The endpoints that it needs beside the control.
+    pub fn endpoints(&self) -> &'static [&'static str] {
+        self.endpoints
+    }
+
     /// The settings that run it once.
     pub fn settings(&self) -> Settings {
         Settings {

@@ -6,7 +6,9 @@ use crate::browser;
 use crate::model::{Activity, Boot, Ending, Model, State};
 use crate::runner;
 use crate::view::place::{By, Place, document, effect, follow};
-use crate::view::{acts, answer, facts, imported, lanes, settings, takeaway, top};
+use crate::view::{
+    acts, answer, facts, help, imported, lanes, presenter, settings, stories, takeaway, top,
+};
 
 /// Mounts the page in place of the shell's loading text.
 pub fn open() {
@@ -35,7 +37,17 @@ fn App() -> impl IntoView {
         let Some(root) = document().and_then(|document| document.document_element()) else {
             return;
         };
-        for places in [PLACES, top::PLACES, facts::PLACES, answer::PLACES, takeaway::PLACES] {
+        let all = [
+            PLACES,
+            top::PLACES,
+            facts::PLACES,
+            help::PLACES,
+            stories::PLACES,
+            presenter::PLACES,
+            answer::PLACES,
+            takeaway::PLACES,
+        ];
+        for places in all {
             follow(model, &root, places);
         }
         lanes::keep(model);
@@ -44,8 +56,12 @@ fn App() -> impl IntoView {
     }));
     view! {
         <top::Top model />
-        <lanes::Lanes />
-        <imported::Looked />
+        <presenter::Presenter />
+        <div class="room">
+            <stories::Stories />
+            <lanes::Lanes />
+            <imported::Looked />
+        </div>
         <answer::Answer />
         <takeaway::Take />
     }

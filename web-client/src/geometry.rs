@@ -1,20 +1,29 @@
-//! The slope chart as numbers: where each frame stands on the three time axes.
+//! The slope chart as numbers: where each frame stands on the time axes of its stations.
 //!
 //! Pure, so that it is tested without a browser. Coordinates are those of a box
-//! [`WIDTH`] wide that the chart stretches to its place; strokes keep their width, and a dot is
-//! a stroke of no length with a round cap, so that stretching does not make it an ellipse.
+//! [`WIDTH`] wide and [`HEIGHT`] high that the chart stretches to its place; strokes keep their
+//! width, and a dot is a stroke of no length with a round cap, so that stretching does not make it
+//! an ellipse.
 
-use measure::results::RunRecord;
-use measure::{Arrivals, Ledger, Script, Span, Stamp};
+mod picture;
+
+use measure::Span;
+use measure::verdict::Thresholds;
+
+use crate::split::Part;
+
+pub use picture::{Axis, Clump, Picture};
 
 /// Width of the chart's own coordinates.
 pub const WIDTH: f64 = 1_000.0;
-/// Heights of the axes: the emitter's writes, the wire, the page.
-pub const SENT_Y: f64 = 9.0;
-/// The wire, between the two, when a tap stood there.
-pub const WIRE_Y: f64 = 50.0;
-/// Arrivals in the page.
-pub const PAGE_Y: f64 = 89.0;
+/// Height of the chart's own coordinates.
+pub const HEIGHT: f64 = 100.0;
+/// Height of the emitter's axis.
+pub const SENT_Y: f64 = 8.0;
+/// Height of the last axis, the page's; below it is room for what painting took.
+pub const PAGE_Y: f64 = 80.0;
+/// Half of a tick's length.
+pub const TICK: f64 = 7.0;
 /// Smallest counts of the five sizes of a dot: one more size for about twice as many frames.
 pub const DOT_SIZES: [u32; 5] = [1, 2, 5, 12, 30];
 /// Counts written beside dots may not come closer than this, in the chart's own width.
@@ -24,112 +33,9 @@ const LABEL_ROOM: f64 = 26.0;
 const TAIL_SHARE: f64 = 0.12;
 /// Least room after the last frame.
 const TAIL_MIN: Span = Span::millis(60);
-
-/// Frames that came at the same time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clump {
-    /// When, counted from the call.
-    pub at: Span,
-    /// Which frames, where they are known.
-    pub seqs: Vec<u32>,
-    /// How many, frames without a number included.
-    pub count: u32,
-}
-
-/// One run as the chart draws it; all times are counted from the call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Picture {
-    /// When the emitter wrote each frame, by its number.
-    pub sent: Vec<Option<Span>>,
-    /// Whether those are only the script's due times, because the ledger is not in yet.
-    pub provisional: bool,
-    /// What came together on the wire; empty without a tap.
-    pub wire: Vec<Clump>,
-    /// What came together in the page.
-    pub page: Vec<Clump>,
-    /// The latest time in the picture.
-    pub latest: Span,
-}
-
-impl Picture {
-    /// A run in progress: its arrivals so far, and the writes that the script has due by now.
-    pub fn live(arrivals: &Arrivals, script: &Script, now: Stamp) -> Picture {
-        let elapsed = now - arrivals.call;
-        let due = script.write_of_frames().into_iter().map(|write| script.due(write));
-        let sent = due.take_while(|due| due.is_some_and(|due| due <= elapsed)).collect();
-        let page = clumps(arrivals, arrivals.call, false);
-        Picture { sent, provisional: true, wire: Vec::new(), page, latest: elapsed }
-    }
-
-    /// A run that is over, with all that is known of it.
-    pub fn of_record(record: &RunRecord) -> Picture {
-        let call = record.arrivals.call;
-        let sent = record.ledger.as_ref().map(|ledger| sent(ledger, call)).unwrap_or_default();
-        let wire = record.wire.as_ref().map(|wire| clumps(wire, call, true)).unwrap_or_default();
-        let page = clumps(&record.arrivals, call, false);
-        let latest = [
-            sent.iter().copied().flatten().max(),
-            wire.last().map(|clump| clump.at),
-            page.last().map(|clump| clump.at),
-        ];
-        let latest = latest.into_iter().flatten().max().unwrap_or_default();
-        Picture { sent, provisional: false, wire, page, latest }
-    }
-
-    /// How many frames reached the page.
-    pub fn arrived(&self) -> u32 {
-        self.page.iter().map(|clump| clump.count).sum()
-    }
-
-    /// The picture in words, for those who do not see it.
-    pub fn described(&self) -> String {
-        if self.sent.is_empty() && self.page.is_empty() {
-            return "No frame was sent yet.".into();
-        }
-        let largest = self.page.iter().map(|clump| clump.count).max().unwrap_or(0);
-        let (sent, arrived) = (self.sent.iter().flatten().count(), self.arrived());
-        let deliveries = self.page.len();
-        let over = self.latest;
-        format!(
-            "{sent} frames sent, {arrived} arrived within {over}, in {deliveries} deliveries, \
-             the largest of {largest}."
-        )
-    }
-}
-
-fn sent(ledger: &Ledger, call: Stamp) -> Vec<Option<Span>> {
-    let mut sent = Vec::new();
-    for entry in &ledger.entries {
-        put(&mut sent, entry.seq, entry.after - call);
-    }
-    sent
-}
-
-/// Notes a frame's time in a list by frame number.
-fn put(times: &mut Vec<Option<Span>>, seq: u32, at: Span) {
-    let index = seq as usize;
-    if index >= times.len() {
-        times.resize(index + 1, None);
-    }
-    times[index] = Some(at);
-}
-
-fn clumps(arrivals: &Arrivals, call: Stamp, by_kernel: bool) -> Vec<Clump> {
-    let time = |delivery: &measure::Delivery| {
-        if by_kernel { delivery.arrived() } else { delivery.at }
-    };
-    arrivals
-        .deliveries
-        .iter()
-        .map(|delivery| {
-            let counted = delivery.frames.iter().filter(|frame| frame.event || frame.seq.is_some());
-            let count = counted.clone().count() as u32;
-            let seqs = counted.filter_map(|frame| frame.seq).collect();
-            Clump { at: time(delivery) - call, seqs, count }
-        })
-        .filter(|clump| clump.count > 0)
-        .collect()
-}
+/// Two marks nearer than this look like one: the second is not drawn. It bounds a chart of a
+/// hundred thousand frames by its width.
+const SAME_PLACE: f64 = 0.3;
 
 /// The time that all lanes' axes span: the script's own length with room for what comes late,
 /// and longer when something came later still.
@@ -177,55 +83,154 @@ pub struct Label {
     pub count: u32,
 }
 
+/// The lines of one part, between two axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    /// Who had the frames between the two.
+    pub part: Part,
+    /// Heights of the two axes.
+    pub from: f64,
+    /// Height of the lower one.
+    pub to: f64,
+    /// Of frames that passed at once.
+    pub prompt: String,
+    /// Of frames that were held longer than a live path may hold them.
+    pub late: String,
+}
+
+/// The dots of one axis, by size.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dots {
+    /// Of frames that the part above passed at once.
+    pub prompt: [String; DOT_SIZES.len()],
+    /// Of frames that it held.
+    pub late: [String; DOT_SIZES.len()],
+}
+
 /// A picture as the paths of an SVG.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Paths {
     /// A tick for each write of the emitter.
     pub ticks: String,
-    /// From the emitter to the wire, or to the page when there is no wire.
-    pub path_lines: String,
-    /// From the wire to the page.
-    pub page_lines: String,
-    /// Dots on the wire, by size.
-    pub wire_dots: [String; DOT_SIZES.len()],
-    /// Dots in the page, by size.
-    pub page_dots: [String; DOT_SIZES.len()],
-    /// Counts of the dots that stand for more than one frame, as far as they have room.
+    /// The lines, band by band.
+    pub bands: Vec<Band>,
+    /// The axes below the emitter's, with their dots and the part above them.
+    pub axes: Vec<(Axis, f64, Dots, Part)>,
+    /// Counts of the last axis's dots that stand for more than one frame, as far as they have
+    /// room.
     pub labels: Vec<Label>,
+}
+
+/// Heights of the axes below the emitter's: evenly down to the page's.
+pub fn heights(axes: usize) -> impl Iterator<Item = f64> {
+    let step = (PAGE_Y - SENT_Y) / axes.max(1) as f64;
+    (1..=axes).map(move |place| SENT_Y + step * place as f64)
+}
+
+/// Who has a frame between two axes; none above means the emitter's.
+pub fn part(above: Option<Axis>, axis: Axis, has_worker: bool) -> Part {
+    match (above, axis) {
+        (None, Axis::Wire) => Part::Path,
+        (None, _) => Part::Undivided,
+        (Some(_), Axis::Page) if has_worker => Part::Page,
+        (Some(_), Axis::Page) => Part::Either,
+        (Some(_), _) => Part::Browser,
+    }
+}
+
+/// Whether a part held a frame: longer than a live path may.
+pub fn is_late(hold: Span) -> bool {
+    hold > Thresholds::standard().live_hold
 }
 
 impl Paths {
     /// Draws a picture on the time scale.
     pub fn of(picture: &Picture, domain: Span) -> Paths {
         let mut paths = Paths::default();
+        let mut last = Last::default();
         for at in picture.sent.iter().flatten() {
             let x = x(*at, domain);
-            line(&mut paths.ticks, (x, SENT_Y - 7.0), (x, SENT_Y + 7.0));
-        }
-        let wire = by_seq(&picture.wire);
-        let place = |times: &[Option<Span>], seq: usize| {
-            times.get(seq).copied().flatten().map(|at| x(at, domain))
-        };
-        for (seq, at) in by_seq(&picture.page).into_iter().enumerate() {
-            let Some(end) = at.map(|at| (x(at, domain), PAGE_Y)) else { continue };
-            let start = place(&picture.sent, seq).map(|x| (x, SENT_Y));
-            let middle = place(&wire, seq).map(|x| (x, WIRE_Y));
-            if let (Some(start), Some(bend)) = (start, middle.or(Some(end))) {
-                line(&mut paths.path_lines, start, bend);
-            }
-            if let Some(middle) = middle {
-                line(&mut paths.page_lines, middle, end);
+            if last.is_new(x, x) {
+                line(&mut paths.ticks, (x, SENT_Y - TICK), (x, SENT_Y + TICK));
             }
         }
-        for clump in &picture.wire {
-            dot(&mut paths.wire_dots, clump, domain, WIRE_Y);
+        let axes = picture.axes();
+        let has_worker = axes.iter().any(|(axis, _)| *axis == Axis::Worker);
+        let (mut above, mut above_y, mut before) = (None, SENT_Y, picture.sent.clone());
+        for ((axis, clumps), y) in axes.iter().zip(heights(axes.len())) {
+            let part = part(above, *axis, has_worker);
+            let (band, dots) = step(clumps, &before, (part, above_y, y), domain);
+            paths.bands.push(band);
+            paths.axes.push((*axis, y, dots, part));
+            // A frame that an axis does not know comes from the one before.
+            for (seq, at) in by_seq(clumps).into_iter().enumerate() {
+                if let Some(at) = at {
+                    put(&mut before, seq as u32, at);
+                }
+            }
+            (above, above_y) = (Some(*axis), y);
         }
-        for clump in &picture.page {
-            dot(&mut paths.page_dots, clump, domain, PAGE_Y);
+        if let Some((_, clumps)) = axes.last() {
+            paths.labels = labels(clumps, domain);
         }
-        paths.labels = labels(&picture.page, domain);
         paths
     }
+}
+
+/// The lines from one axis to the next, and the dots on it.
+fn step(
+    clumps: &[Clump],
+    before: &[Option<Span>],
+    (part, from, to): (Part, f64, f64),
+    domain: Span,
+) -> (Band, Dots) {
+    let mut band = Band { part, from, to, prompt: String::new(), late: String::new() };
+    let (mut dots, mut last, mut last_dot) = (Dots::default(), Last::default(), Last::default());
+    for clump in clumps {
+        let mut held = false;
+        for seq in &clump.seqs {
+            let Some(start) = before.get(*seq as usize).copied().flatten() else { continue };
+            let late = is_late(clump.at - start);
+            held |= late;
+            let (left, right) = (x(start, domain), x(clump.at, domain));
+            if last.is_new(left, right) {
+                let path = if late { &mut band.late } else { &mut band.prompt };
+                line(path, (left, from), (right, to));
+            }
+        }
+        let sizes = if held { &mut dots.late } else { &mut dots.prompt };
+        let at = x(clump.at, domain);
+        if clump.count > 1 || last_dot.is_new(at, at) {
+            dot(sizes, clump.count, at, to);
+        }
+    }
+    (band, dots)
+}
+
+/// Where the last mark was drawn.
+#[derive(Default)]
+struct Last(Option<(f64, f64)>);
+
+impl Last {
+    /// Whether a mark there can be told from the last one.
+    fn is_new(&mut self, left: f64, right: f64) -> bool {
+        let far =
+            |(a, b): (f64, f64)| (left - a).abs() > SAME_PLACE || (right - b).abs() > SAME_PLACE;
+        let new = self.0.is_none_or(far);
+        if new {
+            self.0 = Some((left, right));
+        }
+        new
+    }
+}
+
+/// Notes a frame's time in a list by frame number.
+fn put(times: &mut Vec<Option<Span>>, seq: u32, at: Span) {
+    let index = seq as usize;
+    if index >= times.len() {
+        times.resize(index + 1, None);
+    }
+    times[index] = Some(at);
 }
 
 fn by_seq(clumps: &[Clump]) -> Vec<Option<Span>> {
@@ -238,7 +243,8 @@ fn by_seq(clumps: &[Clump]) -> Vec<Option<Span>> {
     times
 }
 
-fn line(path: &mut String, from: (f64, f64), to: (f64, f64)) {
+/// Adds a line to a path.
+pub fn line(path: &mut String, from: (f64, f64), to: (f64, f64)) {
     for (letter, (x, y)) in [('M', from), ('L', to)] {
         path.push(letter);
         tenths(path, x);
@@ -256,10 +262,13 @@ pub fn tenths(path: &mut String, coordinate: f64) {
     path.push(char::from(b'0' + (tenths % 10) as u8));
 }
 
-fn dot(sizes: &mut [String; DOT_SIZES.len()], clump: &Clump, domain: Span, y: f64) {
-    let size = DOT_SIZES.iter().rposition(|least| clump.count >= *least).unwrap_or(0);
-    let x = x(clump.at, domain);
-    line(&mut sizes[size], (x, y), (x, y));
+/// The size of a dot for so many frames.
+pub fn size_of(count: u32) -> usize {
+    DOT_SIZES.iter().rposition(|least| count >= *least).unwrap_or(0)
+}
+
+fn dot(sizes: &mut [String; DOT_SIZES.len()], count: u32, x: f64, y: f64) {
+    line(&mut sizes[size_of(count)], (x, y), (x, y));
 }
 
 /// Counts from left to right; of two that have no room beside each other, the larger stays.

@@ -1,12 +1,19 @@
 //! Figures and findings in words. Pure: what the page says is tested without a browser.
 
+mod answer;
+mod lane;
+
+use measure::Span;
 use measure::arrivals::Reader;
 use measure::results::CellResult;
 use measure::stats::{RatioSpread, Spread};
 use measure::units::decimal;
-use measure::{Span, Verdict};
 
 use crate::model::Row;
+use crate::split::Measured;
+
+pub use answer::{answer, floor};
+pub use lane::{Holder, confirmation, holder, setting, verdict};
 
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
@@ -36,6 +43,19 @@ pub fn ratio(spread: Option<&RatioSpread>) -> String {
     spread.map_or(NONE.into(), |spread| decimal(spread.median, 2))
 }
 
+/// A time that clocks may have blurred: what they leave open is not claimed, only its bound.
+pub fn measured(measured: Measured, clock_step_us: i64) -> String {
+    if measured.is_claimed() {
+        return span(measured.span, clock_step_us);
+    }
+    ["≤ ", &span(measured.off + measured.span.max(Span::ZERO), clock_step_us)].concat()
+}
+
+/// How far a time may be off, for those who ask; nothing where one clock took both ends.
+pub fn off(off: Span, clock_step_us: i64) -> String {
+    if off <= Span::ZERO { String::new() } else { ["± ", &span(off, clock_step_us)].concat() }
+}
+
 /// Short spans, for a clock: microseconds under a millisecond.
 pub fn fine(us: i64) -> String {
     if us.abs() < 1_000 {
@@ -56,33 +76,20 @@ pub enum Mood {
     Open,
 }
 
-/// A verdict's name in words, and its mood.
-pub fn verdict(verdict: Verdict) -> (&'static str, Mood) {
-    match verdict {
-        Verdict::Live => ("Live: nobody holds them", Mood::Good),
-        Verdict::Held => ("Held to the end", Mood::Bad),
-        Verdict::Corked => ("Corked: let go in bursts", Mood::Bad),
-        Verdict::BufferBursts => ("Buffered: let go when a buffer is full", Mood::Bad),
-        Verdict::OneBehind => ("One behind: each waits for the next", Mood::Bad),
-        Verdict::BatchedAtOrigin => ("Batched by the origin itself", Mood::Open),
-        Verdict::BatchedInBrowser => ("Live, but the browser batched them", Mood::Open),
-        Verdict::PageBusy => ("Live, but the page was busy", Mood::Open),
-        Verdict::ConnectionLimit => ("Waited for a connection", Mood::Open),
-        Verdict::TypeChanged => ("Live, but its content type was changed", Mood::Bad),
-        Verdict::Truncated => ("Cut short", Mood::Bad),
-        Verdict::NoToken => ("Ended without a token", Mood::Bad),
-        Verdict::Failed => ("Failed", Mood::Bad),
-        Verdict::Void => ("Void: not to be judged", Mood::Open),
-        Verdict::CannotTell => ("Cannot tell", Mood::Open),
-    }
-}
-
 /// A reader's name for people.
 pub fn reader(reader: Reader) -> &'static str {
     match reader {
         Reader::Eventsource => "EventSource",
-        Reader::Fetch => "fetch",
+        Reader::FetchWorker => "worker",
         other => other.name(),
+    }
+}
+
+/// By whom, in a sentence.
+pub fn by(by: Reader) -> &'static str {
+    match by {
+        Reader::FetchWorker => "fetch in a worker",
+        other => reader(other),
     }
 }
 
@@ -127,82 +134,6 @@ pub fn count(n: u32, what: &str) -> String {
 /// Runs that a guard set aside.
 pub fn excluded(row: &CellResult) -> u32 {
     row.summary.excluded.values().sum()
-}
-
-/// The figure below which these rows claim nothing: the clock's uncertainty, its step, and how
-/// far apart the two ends of a write stand; `None` when no row claims anything.
-pub fn floor(rows: &[&CellResult], clock_step_us: i64) -> Option<Span> {
-    let limits = rows
-        .iter()
-        .flat_map(|row| [row.summary.clock_uncertainty_us, row.summary.path_uncertainty_us])
-        .flatten();
-    Some(limits.max()?.max(Span(clock_step_us)))
-}
-
-/// The whole run in a sentence or two, from the rows of one reader; `None` before a run.
-pub fn answer(rows: &[&CellResult], engine_name: &str, clock_step_us: i64) -> Option<String> {
-    let ran: Vec<&CellResult> =
-        rows.iter().copied().filter(|row| row.summary.runs + excluded(row) > 0).collect();
-    let first = ran.first()?;
-    let named = |wanted: &[Verdict]| -> Vec<&str> {
-        ran.iter()
-            .filter(|row| wanted.contains(&row.summary.verdict.name))
-            .map(|row| row.cell.endpoint.as_str())
-            .collect()
-    };
-    let holders = ran.iter().filter_map(|row| holding(row, clock_step_us));
-    let mut said: Vec<String> = holders.collect();
-    let live = named(&[Verdict::Live]);
-    if !live.is_empty() {
-        let pass = if live.len() == 1 { "passes" } else { "pass" };
-        said.push(format!("{} {pass} every token on as it comes", list(&live)));
-    }
-    for (verdicts, what) in [
-        (&[Verdict::TypeChanged][..], "changed the content type, which EventSource refuses"),
-        (&[Verdict::Truncated][..], "cut the stream short"),
-        (&[Verdict::Failed, Verdict::NoToken][..], "gave no stream"),
-        (&[Verdict::Void, Verdict::CannotTell][..], "cannot be judged"),
-    ] {
-        let names = named(verdicts);
-        if !names.is_empty() {
-            said.push(format!("{} {what}", list(&names)));
-        }
-    }
-    let at_once = match first.cell.concurrency {
-        1 => String::new(),
-        lanes => format!(", {lanes} lanes at once"),
-    };
-    let floor = floor(&ran, clock_step_us).map_or(String::new(), |floor| {
-        format!(" Nothing below {} is claimed.", span(floor, clock_step_us))
-    });
-    Some(format!(
-        "In {}, by {}{at_once}: {}.{floor}",
-        engine(engine_name),
-        reader(first.cell.reader),
-        joined(&said, "; "),
-    ))
-}
-
-/// What a lane that holds tokens does to them; `None` for one that does not.
-fn holding(row: &CellResult, clock_step_us: i64) -> Option<String> {
-    let (name, summary) = (&row.cell.endpoint, &row.summary);
-    let ttft = summary.ttft_us.as_ref().map(|spread| span(spread.median, clock_step_us));
-    let first = ttft.map_or(String::new(), |ttft| format!(", the first after {ttft}"));
-    let per_read = summary.wire_frames_per_read.as_ref().or(summary.frames_per_read.as_ref());
-    let together = per_read
-        .map_or(String::new(), |spread| format!(", {} at a time", decimal(spread.median, 1)));
-    Some(match summary.verdict.name {
-        Verdict::Held => format!("{name} holds the tokens to the end{first}"),
-        Verdict::Corked => format!("{name} holds the tokens back{first}{together}"),
-        Verdict::BufferBursts => {
-            format!("{name} lets the tokens go a buffer at a time{first}{together}")
-        }
-        Verdict::OneBehind => format!("{name} holds each token until the next one comes{first}"),
-        Verdict::BatchedAtOrigin => {
-            format!("through {name} the tokens come as the origin wrote them{together}")
-        }
-        _ => return None,
-    })
 }
 
 /// A finding's reason as a sentence: a capital letter at its start, a stop at its end.

@@ -62,11 +62,17 @@ pub(super) struct Slot {
     changed: ArcTrigger,
 }
 
+/// A row of a file, by the clock of the browser that it names.
+fn of_file(cell: CellResult, runs: &[RunRecord]) -> Row {
+    let step = cell.browser.as_ref().map_or(Span::ZERO, |browser| Span(browser.clock_step_us));
+    row(cell, runs, step)
+}
+
 impl Model {
     /// Shows a document instead of what was measured here.
     pub fn show_document(&self, name: String, mut document: Document) {
         let rows =
-            std::mem::take(&mut document.cells).into_iter().map(|cell| row(cell, &[])).collect();
+            std::mem::take(&mut document.cells).into_iter().map(|cell| of_file(cell, &[])).collect();
         self.put_imported(Some(Imported { name, document, rows, pictures: Vec::new() }));
     }
 
@@ -82,7 +88,7 @@ impl Model {
             .rows
             .into_iter()
             .map(|own| match runs.iter().any(|run| run.cell == own.result.id) {
-                true => row(own.result, runs),
+                true => of_file(own.result, runs),
                 false => own,
             })
             .collect();

@@ -24,6 +24,17 @@ pub struct LanePlan {
     pub script: Option<Script>,
 }
 
+impl LanePlan {
+    /// Its name in a sentence.
+    pub fn name(&self) -> String {
+        let name = &self.endpoint.name;
+        if self.special.is_empty() {
+            return name.clone();
+        }
+        [name, " (", &self.special, ")"].concat()
+    }
+}
+
 /// The lanes of a plan, endpoint by endpoint, so that two scripts of one endpoint stand side by
 /// side. Endpoints that the settings ask for and that did not start keep a row.
 pub fn of_plan(settings: &Settings, lanes: &Lanes, plan: &Plan) -> Vec<LanePlan> {

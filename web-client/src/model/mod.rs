@@ -5,6 +5,7 @@
 //! download, and samples may not wait for a signal anyway.
 
 pub mod imported;
+mod lane;
 pub mod lanes;
 mod state;
 
@@ -17,108 +18,16 @@ use measure::guards::Guards;
 use measure::page::{Lanes, Settings};
 use measure::plan::Plan;
 use measure::results::{self, Browser, CellResult, RunRecord};
-use measure::{Cell as RunCell, Script, Span, Stamp};
+use measure::story::Story;
+use measure::{Cell as RunCell, Script, Span};
 
 use crate::browser;
 use crate::geometry::{self, Picture};
-use crate::readers::SharedLog;
 use crate::split::{self, Split};
 
+pub use lane::{Drawn, LaneModel, LaneRaw, Painter};
 pub use lanes::LanePlan;
-pub use state::{Activity, Boot, Ending, Progress, Row, Sight, State};
-
-/// Raw state of one lane, outside the reactive graph.
-#[derive(Default)]
-pub struct LaneRaw {
-    /// The stream that runs, with its reader and its script.
-    pub live: Option<(SharedLog, Reader, Script)>,
-    /// The text of the last stream.
-    pub text: String,
-    /// The last picture of each cell, by the cell's id.
-    pub pictures: Vec<(String, Picture)>,
-}
-
-/// Work that waits for an animation frame.
-pub type Work = Box<dyn FnOnce()>;
-
-/// One lane as the views see it.
-#[derive(Clone, Default)]
-pub struct LaneModel {
-    tick: ArcTrigger,
-    raw: Rc<RefCell<LaneRaw>>,
-    /// What waits for the stream's text so far to be in the document.
-    shown: Rc<RefCell<Vec<Work>>>,
-}
-
-impl LaneModel {
-    /// Does something with the raw state.
-    pub fn with_raw<T>(&self, with: impl FnOnce(&mut LaneRaw) -> T) -> T {
-        with(&mut self.raw.borrow_mut())
-    }
-
-    /// Does something once the text that the stream has given by now is in the document: at the
-    /// end of the animation frame that put it there.
-    pub fn once_shown(&self, work: Work) {
-        self.shown.borrow_mut().push(work);
-    }
-
-    /// Says that the text is in the document.
-    pub fn text_shown(&self) {
-        // Taken out first: the work may ask for more.
-        for work in self.shown.take() {
-            work();
-        }
-    }
-
-    /// Asks to be drawn anew.
-    pub fn bump(&self) {
-        self.tick.notify();
-    }
-
-    /// Follows the ticks.
-    pub fn track(&self) {
-        self.tick.track();
-    }
-
-    /// Who is reading a stream here now.
-    pub fn streaming(&self) -> Option<Reader> {
-        self.with_raw(|raw| raw.live.as_ref().map(|live| live.1))
-    }
-
-    /// Of the stream that runs here: how long it is planned to last, how long it has lasted, and
-    /// how many frames there are to draw.
-    pub fn progress(&self) -> Option<(Span, Span, usize)> {
-        let progress = |raw: &mut LaneRaw| {
-            let (log, _, script) = raw.live.as_ref()?;
-            let arrivals = &log.borrow().arrivals;
-            let elapsed = Stamp(browser::now_us()) - arrivals.call;
-            Some((script.duration(), elapsed, arrivals.frames().count()))
-        };
-        self.with_raw(progress)
-    }
-
-    /// The picture to draw: the running stream's, else the last one of the cell.
-    pub fn picture(&self, cell: &str) -> Picture {
-        let drawn = |raw: &mut LaneRaw| match &raw.live {
-            Some((log, _, script)) => {
-                Some(Picture::live(&log.borrow().arrivals, script, Stamp(browser::now_us())))
-            }
-            None => {
-                raw.pictures.iter().find(|(id, _)| id == cell).map(|(_, picture)| picture.clone())
-            }
-        };
-        self.with_raw(drawn).unwrap_or_default()
-    }
-
-    /// The text to show; what is shown now is what the next frame paints.
-    pub fn text(&self) -> String {
-        let text = |raw: &mut LaneRaw| match &raw.live {
-            Some((log, ..)) => log.borrow_mut().show(),
-            None => raw.text.clone(),
-        };
-        self.with_raw(text)
-    }
-}
+pub use state::{Activity, Boot, Ending, Open, Progress, Row, Sight, State};
 
 /// The whole page.
 #[derive(Clone, Copy)]
@@ -133,6 +42,8 @@ struct Shared {
     reshaped: ArcTrigger,
     stopping: Cell<bool>,
     records: RefCell<Vec<RunRecord>>,
+    /// How many pictures were made.
+    pictures: Cell<u32>,
     lanes: RefCell<Vec<(String, LaneModel)>>,
     /// Whether the settings are open, and that this has changed.
     panel: (Cell<bool>, ArcTrigger),
@@ -165,6 +76,7 @@ impl Model {
             left_out: None,
             sight: Sight::InTurn,
             rows: Vec::new(),
+            open: Open::default(),
         };
         let shared = Shared {
             browser: browser::browser(),
@@ -173,6 +85,7 @@ impl Model {
             reshaped: ArcTrigger::new(),
             stopping: Cell::new(false),
             records: RefCell::default(),
+            pictures: Cell::new(0),
             lanes: RefCell::default(),
             panel: (Cell::new(false), ArcTrigger::new()),
             imported: imported::Slot::default(),
@@ -219,6 +132,32 @@ impl Model {
             shared.reshaped.notify();
         }
         shared.changed.notify();
+    }
+
+    /// Takes over a story's settings. The address carries the story, and opens it without starting
+    /// it.
+    pub fn set_story(&self, story: &Story) {
+        self.take_over(story.settings(), &[("story", story.id)]);
+    }
+
+    /// Takes over the settings of a page that was opened without any.
+    pub fn leave_story(&self) {
+        self.take_over(Settings::default(), &[]);
+    }
+
+    /// Takes over settings; what was measured under others goes.
+    fn take_over(&self, settings: Settings, address: &[(&str, &str)]) {
+        self.change(|state| {
+            let before = &state.settings;
+            state.settings = Settings {
+                seed: before.seed,
+                session: before.session.clone(),
+                engine: before.engine.clone(),
+                ..settings
+            };
+        });
+        browser::write_search(&browser::encode_query(address));
+        self.reset();
     }
 
     /// Opens the settings, or closes them.
@@ -353,12 +292,14 @@ impl Model {
         let mut latest = Vec::new();
         for record in &new {
             let Some(cell) = cells.iter().find(|cell| cell.id() == record.cell) else { continue };
-            let picture = Picture::of_record(record);
+            let picture = Rc::new(Picture::of_record(record));
             latest.push((cell.script.duration(), picture.latest));
             if let Some(lane) = self.lane_of(cell) {
+                let drawn =
+                    Drawn { cell: record.cell.clone(), number: self.next_picture(), picture };
                 lane.with_raw(|raw| {
-                    raw.pictures.retain(|(id, _)| *id != record.cell);
-                    raw.pictures.push((record.cell.clone(), picture));
+                    raw.pictures.retain(|other| other.cell != drawn.cell);
+                    raw.pictures.push(drawn);
                 });
                 lane.bump();
             }
@@ -372,10 +313,11 @@ impl Model {
         };
         let (engine, browser) = (self.engine(), self.browser());
         let browser = |name: &str| (name == engine).then(|| browser.clone());
+        let step = Span(self.clock_step_us());
         let results = self.with_records(|records| {
             let guards = Guards::default();
             let results = results::derive_cells_by(cells, records, &endpoints, &browser, &guards);
-            results.into_iter().map(|result| row(result, records)).collect::<Vec<Row>>()
+            results.into_iter().map(|result| row(result, records, step)).collect::<Vec<Row>>()
         });
         let Some(rows) = results else { return };
         self.change(|state| {
@@ -386,6 +328,24 @@ impl Model {
             state.rows.retain(|row| rows.iter().all(|new| new.result.id != row.result.id));
             state.rows.extend(rows);
         });
+    }
+
+    fn next_picture(&self) -> u32 {
+        self.shared().map_or(0, |shared| {
+            shared.pictures.set(shared.pictures.get() + 1);
+            shared.pictures.get()
+        })
+    }
+
+    /// Draws what is new of the streams that run: one animation frame's work for all lanes.
+    pub fn paint(&self, frame: u32) {
+        for (place, lane) in self.lane_models().iter().enumerate() {
+            if let Some((planned, elapsed)) = lane.progress() {
+                self.grow_domain(planned, elapsed);
+                // Lanes are told of different frames: what is not drawn in each is drawn in turn.
+                lane.paint(frame.wrapping_add(place as u32));
+            }
+        }
     }
 
     /// Makes room for a stream that runs longer than planned.
@@ -409,10 +369,11 @@ impl Model {
             state.left_out = None;
             state.sight = Sight::InTurn;
             state.reader = first_reader(&state.settings);
+            let open = state.open.lane.take();
+            state.open.lane = open.filter(|key| state.planned.iter().any(|lane| lane.key == *key));
         });
         for lane in self.lane_models() {
-            lane.with_raw(|raw| *raw = LaneRaw::default());
-            lane.bump();
+            lane.forget();
         }
     }
 }
@@ -423,13 +384,14 @@ pub fn script_of(settings: &Settings) -> Script {
 }
 
 fn first_reader(settings: &Settings) -> Reader {
-    settings.readers.first().copied().unwrap_or(Reader::Fetch)
+    let in_browser = settings.readers.iter().copied().find(|reader| reader.in_browser());
+    in_browser.unwrap_or(Reader::FetchWorker)
 }
 
-fn row(result: CellResult, records: &[RunRecord]) -> Row {
+fn row(result: CellResult, records: &[RunRecord], step: Span) -> Row {
     let median = result.summary.ttft_us.as_ref().map(|ttft| ttft.median);
     let split = median
         .and_then(|median| split::run_of_median(records, &result.id, median))
-        .and_then(Split::of);
+        .and_then(|run| Split::of(run, step));
     Row { result, split }
 }

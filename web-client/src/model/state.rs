@@ -4,6 +4,7 @@ use measure::arrivals::Reader;
 use measure::clock::ClockSync;
 use measure::page::{Lanes, Settings};
 use measure::results::CellResult;
+use measure::story::{self, Story};
 use measure::{Script, Span};
 
 use super::{LanePlan, script_of};
@@ -116,6 +117,19 @@ pub struct State {
     pub rows: Vec<Row>,
     /// The time that the charts span.
     pub domain: Span,
+    /// What of the page is open beside its lanes.
+    pub open: Open,
+}
+
+/// What of the page is open beside its lanes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// The lane whose evidence is open, by its key.
+    pub lane: Option<String>,
+    /// The presenter's view.
+    pub presenter: bool,
+    /// The list of keys.
+    pub help: bool,
 }
 
 impl State {
@@ -136,6 +150,21 @@ impl State {
             .filter(|row| row.sight() == self.sight && row.result.cell.reader == self.reader)
     }
 
+    /// The rows that are looked at, each with its lane's name.
+    pub fn named(&self) -> Vec<(String, &CellResult)> {
+        let name = |row: &Row| {
+            let key = row.result.cell.lane_key();
+            let lane = self.planned.iter().find(|lane| lane.key == key);
+            lane.map_or_else(|| row.result.cell.endpoint.clone(), LanePlan::name)
+        };
+        self.shown().map(|row| (name(row), &row.result)).collect()
+    }
+
+    /// The story that is told.
+    pub fn story(&self) -> Option<&'static Story> {
+        story::of(self.settings.story.as_ref()?)
+    }
+
     /// The row of a lane that is looked at, by the lane's key.
     pub fn row(&self, lane: &str) -> Option<&Row> {
         self.shown().find(|row| row.result.cell.lane_key() == lane)
@@ -143,7 +172,7 @@ impl State {
 
     /// The longest time to a first token: the scale of all lanes' bars.
     pub fn longest(&self) -> Span {
-        self.shown().filter_map(|row| Some(row.split?.total())).max().unwrap_or_default()
+        self.shown().filter_map(|row| Some(row.split.as_ref()?.total())).max().unwrap_or_default()
     }
 
     /// What decides which lanes there are to see: when it changes, they are built anew.

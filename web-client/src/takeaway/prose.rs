@@ -33,7 +33,9 @@ impl Block<'_> {
             return None;
         }
         let engine = first.browser.as_ref().map_or("unknown", |browser| browser.name.as_str());
-        words::answer(&self.rows, engine, self.clock_step_us())
+        let named: Vec<(String, &CellResult)> =
+            self.rows.iter().map(|row| (row.cell.endpoint.clone(), *row)).collect();
+        words::answer(&named, engine, self.clock_step_us())
     }
 }
 

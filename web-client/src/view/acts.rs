@@ -1,14 +1,15 @@
 //! What people do: clicks, keys and changed fields, each heard in one place for the whole page.
 
 use measure::arrivals::Reader;
+use measure::story::STORIES;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, KeyboardEvent};
+use web_sys::{Element, Event, HtmlElement, KeyboardEvent};
 
 use crate::guard::Listener;
 use crate::model::{Model, Sight};
 use crate::runner;
 use crate::view::place::document;
-use crate::view::{settings, takeaway};
+use crate::view::{presenter, settings, stories, takeaway};
 
 /// Listens until the guards are dropped.
 pub(crate) fn listen(model: Model) -> Vec<Listener> {
@@ -33,15 +34,31 @@ fn target(event: &Event) -> Option<Element> {
 }
 
 fn clicked(model: Model, event: &Event) {
+    let Some(target) = target(event) else { return };
     // The button itself, or whatever stands in it.
-    let button = target(event).and_then(|target| target.closest("[data-act]").ok().flatten());
-    let Some(button) = button else { return };
+    let within = |selector: &str| target.closest(selector).ok().flatten();
+    let Some(button) = within("[data-act]") else {
+        // Anywhere else in a lane: its evidence, unless something in it was meant or marked.
+        let lane = within(".lane").filter(|_| within(".detail, a, summary").is_none());
+        if let Some(lane) = lane.filter(|_| !is_marking()) {
+            let key = lane.query_selector(".open").ok().flatten();
+            if let Some(key) = key.and_then(|button| button.get_attribute("data-key")) {
+                open_lane(model, key);
+            }
+        }
+        return;
+    };
     let key = button.get_attribute("data-key").unwrap_or_default();
     match button.get_attribute("data-act").unwrap_or_default().as_str() {
         "run" => runner::run_in_turn(model),
         "all" => runner::run_at_once(model),
         "stop" => runner::stop(model),
         "lane" => runner::run_lane(model, key),
+        "open" => open_lane(model, key),
+        "story" => stories::tell(model, &key),
+        "untold" => stories::leave(model),
+        "present" => present(model, true),
+        "help" => help(model),
         "settings" => model.toggle_panel(),
         "take" => takeaway::act(model, &key),
         "sight" => model.change(|state| {
@@ -56,18 +73,94 @@ fn clicked(model: Model, event: &Event) {
     }
 }
 
-/// `r` runs all in turn, `a` all at once, `s` or Escape stops; not while something is typed.
-fn pressed(model: Model, event: KeyboardEvent) {
-    let typing = target(&event).is_some_and(|element| {
-        matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA")
+/// Whether somebody is marking text with the mouse.
+fn is_marking() -> bool {
+    let selection = web_sys::window().and_then(|window| window.get_selection().ok().flatten());
+    selection.is_some_and(|selection| !selection.is_collapsed())
+}
+
+/// Opens a lane's evidence, or closes it.
+fn open_lane(model: Model, key: String) {
+    model.change(|state| {
+        let open = &mut state.open.lane;
+        *open = if open.as_ref() == Some(&key) { None } else { Some(key) };
     });
-    if typing || event.ctrl_key() || event.meta_key() || event.alt_key() {
+}
+
+fn help(model: Model) {
+    model.change(|state| state.open.help = !state.open.help);
+}
+
+fn present(model: Model, on: bool) {
+    model.change(|state| {
+        state.open.presenter = on;
+        state.open.lane = None;
+    });
+}
+
+/// Closes what is open, the last opened first; else stops what runs.
+fn escape(model: Model) {
+    let open = model.look(|state| state.open.clone()).unwrap_or_default();
+    if open.help {
+        help(model);
+    } else if let Some(key) = open.lane {
+        model.change(|state| state.open.lane = None);
+        focus_lane(&key);
+    } else if open.presenter {
+        present(model, false);
+    } else {
+        runner::stop(model);
+    }
+}
+
+/// The focus goes back to what opened the lane.
+fn focus_lane(key: &str) {
+    let Some(document) = document() else { return };
+    let Ok(buttons) = document.query_selector_all(".lane .open") else { return };
+    for place in 0..buttons.length() {
+        let button: Option<HtmlElement> = buttons.item(place).and_then(|own| own.dyn_into().ok());
+        if let Some(button) =
+            button.filter(|own| own.get_attribute("data-key").as_deref() == Some(key))
+        {
+            // What cannot be focused is left alone.
+            let _ = button.focus();
+        }
+    }
+}
+
+/// The keys of the page, as its help lists them; not while something is typed. Space and Enter
+/// belong to a button that has the focus.
+fn pressed(model: Model, event: KeyboardEvent) {
+    let on = target(&event).map(|element| element.tag_name()).unwrap_or_default();
+    let key = event.key();
+    if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;
     }
-    match event.key().as_str() {
+    if key == "Escape" {
+        return escape(model);
+    }
+    if matches!(on.as_str(), "INPUT" | "SELECT" | "TEXTAREA") {
+        return;
+    }
+    let presenting = model.look(|state| state.open.presenter) == Some(true);
+    match key.as_str() {
         "r" => runner::run_in_turn(model),
         "a" => runner::run_at_once(model),
-        "s" | "Escape" => runner::stop(model),
-        _ => {}
+        "s" => runner::stop(model),
+        "p" => present(model, !presenting),
+        "?" => help(model),
+        " " if presenting && on != "BUTTON" => {
+            event.prevent_default();
+            runner::run_all(model);
+        }
+        "ArrowRight" | "ArrowLeft" if presenting => {
+            presenter::another(model, key == "ArrowRight");
+        }
+        number => {
+            let place = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            if let Some(story) = place.and_then(|place| STORIES.get(place)) {
+                stories::tell(model, story.id);
+            }
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::model::Ending;
+use crate::view::markup::joined;
 use crate::view::place::{By, Place, Scene};
 use crate::words;
 
@@ -14,11 +16,20 @@ pub(crate) fn Answer() -> impl IntoView {
 }
 
 fn answer(scene: &Scene<'_>) -> String {
-    if scene.state.is_running() {
+    let state = scene.state;
+    if state.is_running() {
         return "Measuring: the answer comes when the last lane has run.".into();
     }
-    let rows: Vec<_> = scene.state.shown().map(|row| &row.result).collect();
-    words::answer(&rows, &scene.model.engine(), scene.step).unwrap_or_else(|| {
-        "Run all lanes in turn: the answer stands here, made from the figures.".into()
-    })
+    let said = words::answer(&state.named(), &scene.model.engine(), scene.step);
+    match (said, &state.ending) {
+        (Some(said), Some(Ending::Stopped)) => joined(&["Stopped before the end. ", &said]),
+        (Some(said), _) => said,
+        (None, Some(Ending::Stopped)) => {
+            "Stopped before a lane had run: there is no answer.".into()
+        }
+        (None, Some(Ending::Failed(_))) => {
+            "Nothing was measured: what stopped it stands at the top.".into()
+        }
+        (None, _) => "Run the lanes: the answer stands here, made from the figures.".into(),
+    }
 }

@@ -1,25 +1,24 @@
 //! The figures of one lane: the time to the first token, its split, and what else one asks for.
 
-use measure::stats::Spread;
+use measure::Reader;
 use measure::summary::Summary;
 use measure::units::decimal;
 
 use crate::model::Row;
+use crate::readers;
 use crate::split::Split;
 use crate::view::place::{By, Place, Scene};
 use crate::words;
 
-/// The right-hand column.
-pub(crate) const MARKUP: &str = "<div class=\"figures\"><div class=\"first\">\
-    <p class=\"ttft\"><span class=\"value\"></span><span class=\"unit\"></span></p>\
-    <p class=\"what\">to the first token</p>\
-    <div class=\"split\" role=\"img\"></div><p class=\"runs\"></p></div><dl>\
-    <div><dt>gap, median</dt><dd></dd></div>\
-    <div><dt>longest</dt><dd></dd></div>\
-    <div><dt>frames / read, wire</dt><dd></dd></div>\
-    <div><dt>/ delivery, page</dt><dd></dd></div>\
-    <div><dt>held by the path</dt><dd></dd></div>\
-    <div><dt>browser or page</dt><dd></dd></div></dl></div>";
+/// The right-hand column; its foot is left open for what runs the lane.
+pub(crate) const MARKUP: &str = "<div class=\"figures\"><p class=\"ttft\"><span class=\"value\">\
+    </span><span class=\"unit\"></span><span class=\"what\">first token<span class=\"runs\">\
+    </span></span></p><dl>\
+    <div title=\"Between tokens, median\"><dt>gap</dt><dd></dd></div>\
+    <div title=\"Between tokens, longest\"><dt>longest</dt><dd></dd></div>\
+    <div title=\"Frames per read on the wire\"><dt>per read</dt><dd></dd></div>\
+    <div><dt>per delivery</dt><dd></dd></div></dl>\
+    <div class=\"foot\"><div class=\"split\" role=\"img\"></div>";
 
 pub(crate) const PLACES: &[Place] = &[
     (".ttft .value", By::Text, ttft),
@@ -34,27 +33,34 @@ pub(crate) const PLACES: &[Place] = &[
     (".split", By::Attribute("aria-label"), bar_in_words),
     (".split", By::Attribute("title"), bar_in_words),
     (".runs", By::Text, |scene| scene.row.map_or(String::new(), words::runs)),
-    ("dl :nth-child(1) dd", By::Text, |scene| median(scene, |s| s.gap_us.as_ref())),
+    ("dl :nth-child(1) dd", By::Text, |scene| {
+        words::spread_median(summary(scene).and_then(|own| own.gap_us.as_ref()), scene.step)
+    }),
     ("dl :nth-child(2) dd", By::Text, |scene| {
-        let gap = summary(scene).and_then(|summary| summary.gap_us.as_ref());
-        words::spread_max(gap, scene.step)
+        words::spread_max(summary(scene).and_then(|own| own.gap_us.as_ref()), scene.step)
     }),
     ("dl :nth-child(3) dd", By::Text, |scene| {
-        words::ratio(summary(scene).and_then(|summary| summary.wire_frames_per_read.as_ref()))
+        words::ratio(summary(scene).and_then(|own| own.wire_frames_per_read.as_ref()))
     }),
     ("dl :nth-child(4) dd", By::Text, |scene| {
-        words::ratio(summary(scene).and_then(|summary| summary.frames_per_read.as_ref()))
+        let own = summary(scene);
+        let busy = own.and_then(|own| own.busy_frames_per_delivery.as_ref());
+        let ratio = words::ratio(own.and_then(|own| own.frames_per_read.as_ref()).or(busy));
+        // To an EventSource nobody tells which events came with one read.
+        let estimated = readers::deliveries_are_estimated(scene.state.reader);
+        if estimated && ratio != words::NONE { ["≈ ", &ratio].concat() } else { ratio }
     }),
-    ("dl :nth-child(5) dd", By::Text, |scene| median(scene, |s| s.path_hold_us.as_ref())),
-    ("dl :nth-child(6) dd", By::Text, |scene| median(scene, |s| s.browser_hold_us.as_ref())),
+    ("dl :nth-child(4)", By::Attribute("title"), |scene| match scene.state.reader {
+        Reader::Eventsource => "Frames per delivery in the page, an estimate: a page is not told \
+                                which events came with one read."
+            .into(),
+        Reader::FetchWorker => "Frames per delivery in the worker".into(),
+        _ => "Frames per delivery in the page".into(),
+    }),
 ];
 
 fn summary<'a>(scene: &Scene<'a>) -> Option<&'a Summary> {
     scene.row.map(|row: &Row| &row.result.summary)
-}
-
-fn median(scene: &Scene<'_>, pick: fn(&Summary) -> Option<&Spread>) -> String {
-    words::spread_median(summary(scene).and_then(pick), scene.step)
 }
 
 fn ttft(scene: &Scene<'_>) -> String {
@@ -67,11 +73,13 @@ fn bar(scene: &Scene<'_>) -> String {
     let mut bar = String::new();
     let Some(split) = split(scene) else { return bar };
     let whole = scene.state.longest().as_micros().max(1) as f64;
-    for (part, span) in split.parts() {
-        // A bar has no length below nothing; the sign stands in the words.
-        let share = (span.as_micros() as f64 / whole * 100.0).max(0.0);
+    for (part, measured) in &split.parts {
+        // A bar has no length below nothing; the sign stands in the words. What the clocks leave
+        // open has no colour: it is nobody's.
+        let share = (measured.span.as_micros() as f64 / whole * 100.0).max(0.0);
         let share = decimal(share, 2);
-        for text in ["<span class=\"", part, "\" style=\"width:", &share, "%\"></span>"] {
+        let class = if measured.is_claimed() { part.class() } else { "unclaimed" };
+        for text in ["<span class=\"", class, "\" style=\"width:", &share, "%\"></span>"] {
             bar.push_str(text);
         }
     }
@@ -81,21 +89,15 @@ fn bar(scene: &Scene<'_>) -> String {
 fn bar_in_words(scene: &Scene<'_>) -> String {
     let mut said = String::new();
     let Some(split) = split(scene) else { return said };
-    for (part, span) in split.parts() {
-        if !said.is_empty() {
-            said.push_str(", ");
-        }
-        said.push_str(match part {
-            "browser" => "browser or page",
-            "undivided" => "path, browser or page",
-            other => other,
-        });
+    for (part, measured) in &split.parts {
+        said.push_str(if said.is_empty() { "First token: " } else { ", " });
+        said.push_str(part.name());
         said.push(' ');
-        said.push_str(&words::span(span, scene.step));
+        said.push_str(&words::measured(*measured, scene.step));
     }
     said
 }
 
-fn split(scene: &Scene<'_>) -> Option<Split> {
-    scene.row?.split
+fn split<'a>(scene: &Scene<'a>) -> Option<&'a Split> {
+    scene.row?.split.as_ref()
 }

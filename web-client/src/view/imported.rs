@@ -97,7 +97,7 @@ fn block_markup(imported: &Imported, block: &Block<'_>) -> String {
     });
     let domain = imported.domain(&block.rows);
     let scale = if has_charts { filled(SCALE, &[&marks(domain)]) } else { String::new() };
-    let splits = block.rows.iter().filter_map(|row| imported.row(row)?.split);
+    let splits = block.rows.iter().filter_map(|row| imported.row(row)?.split.as_ref());
     let longest = splits.map(|split| split.total()).max().unwrap_or_default();
     let mut lanes = String::new();
     for row in block.rows.iter().filter_map(|row| imported.row(row)) {
@@ -204,11 +204,11 @@ fn figures_of(row: &Row, step: i64, longest: Span) -> String {
 /// The split as segments, to the scale of the longest of the block.
 fn bar(row: &Row, longest: Span) -> String {
     let mut bar = String::new();
-    for (part, span) in row.split.iter().flat_map(|split| split.parts()) {
+    for (part, measured) in row.split.iter().flat_map(|split| &split.parts) {
         // A bar has no length below nothing.
-        let share = span.as_micros() as f64 / longest.as_micros().max(1) as f64;
+        let share = measured.span.as_micros() as f64 / longest.as_micros().max(1) as f64;
         let width = decimal((share * 100.0).max(0.0), 2);
-        bar.push_str(&filled("<span class=\"¤\" style=\"width:¤%\"></span>", &[part, &width]));
+        bar.push_str(&filled("<span class=\"¤\" style=\"width:¤%\"></span>", &[part.class(), &width]));
     }
     bar
 }

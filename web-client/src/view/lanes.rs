@@ -1,6 +1,7 @@
 //! The lanes under one ruler: the same time scale for all; and what stands there without lanes.
 
 use leptos::prelude::*;
+use measure::Reader;
 use measure::units::decimal;
 
 use crate::geometry;
@@ -13,16 +14,17 @@ use crate::words;
 /// Where the lanes stand.
 #[component]
 pub(crate) fn Lanes() -> impl IntoView {
-    view! { <main></main> }
+    view! { <main tabindex="-1"></main> }
 }
 
 /// The ruler, and above the outer columns what they show.
 const SCALE: &str = "<section class=\"lanes\" aria-label=\"Lanes\"><div class=\"scale\">\
     <div class=\"choices\"></div><div class=\"ruler\" aria-hidden=\"true\">\
-    <span class=\"unit\">ms</span><div class=\"marks\"></div></div>\
-    <ul class=\"legend\" aria-label=\"Parts of the time to the first token\">\
+    <span class=\"unit\">ms</span><div class=\"marks\"></div><span class=\"end\">held, median</span>\
+    </div><ul class=\"legend\" aria-label=\"Parts of the time to the first token\">\
     <li class=\"request\">request</li><li class=\"path\">path</li>\
-    <li class=\"browser\">browser or page</li></ul></div>";
+    <li class=\"browser\">browser</li><li class=\"page\">page</li>\
+    <li class=\"paint\">paint</li></ul></div>";
 
 const PLACES: &[Place] = &[(".choices", By::Controls, choices), (".marks", By::Markup, marks)];
 
@@ -117,14 +119,15 @@ fn sights(state: &State) -> String {
 
 /// Whose figures are shown, where two readers take turns.
 fn readers(state: &State) -> String {
-    let readers = &state.settings.readers;
+    let readers: Vec<Reader> =
+        state.settings.readers.iter().copied().filter(|reader| reader.in_browser()).collect();
     if readers.len() < 2 {
         return quiet(&joined(&["by ", words::reader(state.reader)]));
     }
     let mut choices = String::new();
     for reader in readers {
-        let down = *reader == state.reader;
-        choices.push_str(&choice("reader", reader.name(), words::reader(*reader), down));
+        let down = reader == state.reader;
+        choices.push_str(&choice("reader", reader.name(), words::reader(reader), down));
     }
     switch("Reader", &choices)
 }

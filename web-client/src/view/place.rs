@@ -4,8 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Document, Element, HtmlElement};
 
-use crate::geometry::Picture;
-use crate::model::{LaneModel, Model, Row, State};
+use crate::model::{Drawn, LaneModel, LanePlan, Model, Row, State};
 
 /// By what something is said.
 #[derive(Clone, Copy)]
@@ -32,8 +31,8 @@ pub(crate) type Place = (&'static str, By, fn(&Scene<'_>) -> String);
 pub(crate) struct Own {
     /// The lane's key.
     pub(crate) key: String,
-    /// Why it does not run; absent when it does.
-    pub(crate) failed: Option<String>,
+    /// The lane as it is planned.
+    pub(crate) plan: LanePlan,
     /// Its streams; absent where there is none.
     pub(crate) lane: Option<LaneModel>,
 }
@@ -50,8 +49,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) row: Option<&'a Row>,
     /// The lane.
     pub(crate) own: Option<&'a Own>,
-    /// Its picture, for places that are drawn with each frame.
-    pub(crate) picture: Picture,
+    /// The row's last picture.
+    pub(crate) drawn: Option<Drawn>,
 }
 
 /// What a place showed last.
@@ -81,15 +80,15 @@ pub(crate) fn effect(run: Box<dyn FnMut()>) {
 
 /// Keeps the places of the page filled.
 pub(crate) fn follow(model: Model, root: &Element, places: &[Place]) {
-    keep(model, root, None, false, places);
+    keep(model, root, None, places);
 }
 
-/// Keeps the places of a lane filled; `drawn` ones also follow its stream, frame by frame.
-pub(crate) fn follow_lane(model: Model, root: &Element, own: &Own, drawn: bool, places: &[Place]) {
-    keep(model, root, Some(own.clone()), drawn, places);
+/// Keeps the places of a lane filled, which also follow the beginning and the end of its streams.
+pub(crate) fn follow_lane(model: Model, root: &Element, own: &Own, places: &[Place]) {
+    keep(model, root, Some(own.clone()), places);
 }
 
-fn keep(model: Model, root: &Element, own: Option<Own>, drawn: bool, places: &[Place]) {
+fn keep(model: Model, root: &Element, own: Option<Own>, places: &[Place]) {
     let step = model.clock_step_us();
     let mut shown: Vec<Shown> = Vec::new();
     for &(selector, by, say) in places {
@@ -102,15 +101,14 @@ fn keep(model: Model, root: &Element, own: Option<Own>, drawn: bool, places: &[P
         }
     }
     effect(Box::new(move || {
-        let lane = own.as_ref().and_then(|own| own.lane.as_ref()).filter(|_| drawn);
+        let lane = own.as_ref().and_then(|own| own.lane.as_ref());
         if let Some(lane) = lane {
             lane.track();
         }
         model.see(|state| {
             let row = own.as_ref().and_then(|own| state.row(&own.key));
-            let cell = row.map(|row| row.result.id.as_str()).unwrap_or_default();
-            let picture = lane.map(|lane| lane.picture(cell)).unwrap_or_default();
-            let scene = Scene { model, state, step, row, own: own.as_ref(), picture };
+            let drawn = row.and_then(|row| lane?.drawn(&row.result.id));
+            let scene = Scene { model, state, step, row, own: own.as_ref(), drawn };
             for place in &mut shown {
                 place.say(&scene);
             }

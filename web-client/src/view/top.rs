@@ -10,11 +10,9 @@ use crate::words;
 
 /// The question, the progress (its place is kept when there is nothing), and the controls.
 const BAR: &str = "<div class=\"bar\"><h1>Who is holding up your tokens?</h1>\
-    <div class=\"progress\"><span class=\"words\"></span><span class=\"track\" \
-    role=\"progressbar\" aria-label=\"Runs done\" aria-valuemin=\"0\" aria-valuemax=\"100\">\
-    <span class=\"done\"></span></span></div><div class=\"controls\">\
+    <p class=\"progress\"></p><div class=\"controls\">\
     <button type=\"button\" class=\"primary\" data-act=\"run\" \
-    title=\"Every lane, one stream at a time: measured (key r)\">Run all in turn</button>\
+    title=\"Every lane, one stream at a time: measured (key r)\">Run</button>\
     <button type=\"button\" data-act=\"all\" \
     title=\"Every lane at the same time: shown, never pooled with the others (key a)\">\
     All at once</button>\
@@ -22,12 +20,20 @@ const BAR: &str = "<div class=\"bar\"><h1>Who is holding up your tokens?</h1>\
     title=\"End what runs; what was measured until then stands (key s)\">Stop</button>\
     <button type=\"button\" data-act=\"settings\" aria-pressed=\"false\" \
     title=\"Stream, readers, lanes: all of it stands in the address\">Settings</button>\
+    <button type=\"button\" data-act=\"present\" \
+    title=\"One or two lanes, very large, for a room (key p)\">Present</button>\
+    <button type=\"button\" data-act=\"help\" aria-expanded=\"false\" \
+    aria-label=\"Keys\" title=\"The keys of this page (key ?)\">?</button>\
     </div></div>";
 
+/// The progress as a line under the whole head.
+const TRACK: &str = "<div class=\"track\" role=\"progressbar\" aria-label=\"Runs done\" \
+    aria-valuemin=\"0\" aria-valuemax=\"100\"><div class=\"done\"></div></div>";
+
 pub(crate) const PLACES: &[Place] = &[
-    (".progress .words", By::Text, |scene| progress(scene.state)),
+    (".progress", By::Text, |scene| progress(scene.state)),
     (".track", By::Attribute("aria-valuenow"), |scene| done_percent(scene.state).to_string()),
-    (".progress .done", By::Attribute("style"), |scene| {
+    (".done", By::Attribute("style"), |scene| {
         joined(&["width:", &done_percent(scene.state).to_string(), "%"])
     }),
     ("[data-act=run]", By::Flag("disabled"), |scene| unless(scene.state.may_run())),
@@ -35,6 +41,9 @@ pub(crate) const PLACES: &[Place] = &[
     ("[data-act=stop]", By::Flag("disabled"), |scene| unless(scene.state.is_running())),
     (".silent", By::Markup, |scene| notice("notice bad", "alert", &silent(scene))),
     (".failed", By::Markup, |scene| notice("notice bad", "alert", &failed(scene))),
+    (".left-out", By::Markup, |scene| {
+        notice("notice", "note", scene.state.left_out.as_deref().unwrap_or_default())
+    }),
 ];
 
 /// The head; run, stop and progress stay in reach while the lanes are scrolled.
@@ -54,8 +63,10 @@ pub(crate) fn Top(model: Model) -> impl IntoView {
     let markup = joined(&[
         BAR,
         &facts::markup(&browser),
-        "<div class=\"panel\"></div><div class=\"silent\"></div><div class=\"failed\"></div>",
+        "<div class=\"help\"></div><div class=\"panel\"></div><div class=\"silent\"></div>\
+         <div class=\"failed\"></div><div class=\"left-out\"></div>",
         &notice("notice", "note", &coarse),
+        TRACK,
     ]);
     view! { <header class="top" inner_html=markup></header> }
 }
