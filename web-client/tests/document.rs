@@ -229,7 +229,7 @@ fn documents() -> Vec<Document> {
     all
 }
 
-const VERDICTS: [Verdict; 14] = [
+const VERDICTS: [Verdict; 15] = [
     Verdict::Live,
     Verdict::Held,
     Verdict::Corked,
@@ -239,6 +239,7 @@ const VERDICTS: [Verdict; 14] = [
     Verdict::BatchedInBrowser,
     Verdict::PageBusy,
     Verdict::ConnectionLimit,
+    Verdict::TypeChanged,
     Verdict::Truncated,
     Verdict::NoToken,
     Verdict::Failed,

@@ -37,7 +37,7 @@ impl Script {
                 self.framing = match value {
                     "chunked" => Framing::Chunked,
                     "close" => Framing::Close,
-                    _ => return Err(unreadable("framing", "it is chunked or close")),
+                    _ => return Err(unreadable("framing", "it must be chunked or close")),
                 };
                 return Ok(());
             }
@@ -45,14 +45,14 @@ impl Script {
                 self.nagle = match value {
                     "on" => true,
                     "off" => false,
-                    _ => return Err(unreadable("nagle", "it is on or off")),
+                    _ => return Err(unreadable("nagle", "it must be on or off")),
                 };
                 return Ok(());
             }
             "header" => {
                 let (name, value) = value
                     .split_once(':')
-                    .ok_or_else(|| unreadable("header", "it is written Name: value"))?;
+                    .ok_or_else(|| unreadable("header", "it must be written Name: value"))?;
                 self.headers.push(Header { name: name.trim().into(), value: value.trim().into() });
                 return Ok(());
             }
@@ -63,15 +63,15 @@ impl Script {
         };
         match key {
             "frames" => {
-                *frames = value.parse().map_err(|_| unreadable("frames", "it is a number"))?;
+                *frames = value.parse().map_err(|_| unreadable("frames", "it must be a whole number"))?;
             }
             "frame_bytes" => {
                 *frame_bytes =
-                    value.parse().map_err(|_| unreadable("frame_bytes", "it is a number"))?;
+                    value.parse().map_err(|_| unreadable("frame_bytes", "it must be a whole number"))?;
             }
             "interval_ms" => {
                 *interval_us = Span::from_millis_text(value)
-                    .ok_or_else(|| unreadable("interval_ms", "it is a number of milliseconds"))?;
+                    .ok_or_else(|| unreadable("interval_ms", "it must be a number of milliseconds"))?;
             }
             _ => return Err(ScriptError::UnknownParameter(key.chars().take(40).collect())),
         }

@@ -45,8 +45,8 @@ fn out_of_range_names_the_bound() {
         (("frames", "0"), "frames is 0: it must be from 1 to 99999"),
         (("frame_bytes", "59"), "frame_bytes is 59: it must be from 60 to 1048576"),
         (("interval_ms", "-1"), "interval_ms is -1.0 ms: it must be from 0.0 ms to 60000 ms"),
-        (("interval_ms", "nan"), "interval_ms is \"nan\": it is a number of milliseconds"),
-        (("frames", "99999999999"), "frames is \"99999999999\": it is a number"),
+        (("interval_ms", "nan"), "interval_ms is \"nan\": it must be a number of milliseconds"),
+        (("frames", "99999999999"), "frames is \"99999999999\": it must be a whole number"),
         (
             ("script", "nope"),
             "no script is called \"nope\": known are headline, cases, halves, batched, late-first",

@@ -18,7 +18,7 @@ use super::fields::{Absent, Fields, Take, given, number, number_of, small};
 use crate::json::{self, Json, Writing};
 use crate::view::markup::filled;
 
-const VERDICTS: [Verdict; 14] = [
+const VERDICTS: [Verdict; 15] = [
     Verdict::Live,
     Verdict::Held,
     Verdict::Corked,
@@ -28,6 +28,7 @@ const VERDICTS: [Verdict; 14] = [
     Verdict::BatchedInBrowser,
     Verdict::PageBusy,
     Verdict::ConnectionLimit,
+    Verdict::TypeChanged,
     Verdict::Truncated,
     Verdict::NoToken,
     Verdict::Failed,

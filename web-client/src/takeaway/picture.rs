@@ -18,8 +18,8 @@ const WHO: u32 = 310;
 const CHART_X: u32 = EDGE + WHO + 58;
 const FIGURES_X: u32 = CHART_X + CHART.0 + 36;
 /// Right of the bar with the time to the first token: two columns of figures.
-const COLUMNS: [u32; 2] = [FIGURES_X + 150, FIGURES_X + 268];
-const WIDTH: u32 = COLUMNS[1] + 118 + EDGE;
+const COLUMNS: [u32; 2] = [FIGURES_X + 150, FIGURES_X + 288];
+const WIDTH: u32 = COLUMNS[1] + 126 + EDGE;
 /// Least height of a lane: a name, a verdict and four lines of reason.
 const LANE: u32 = 148;
 /// Height of one figure with its name.
@@ -120,7 +120,7 @@ impl Sketch {
     /// A lane; its height.
     fn lane(&mut self, lane: &Element, y: u32) -> Option<u32> {
         self.svg.rect((EDGE, y), (WIDTH - 2 * EDGE, 1), &self.line.clone());
-        let mut below = y + 24;
+        let mut below = y + 20;
         for (selector, style, most) in [
             ("h2", (15, Look::Bold), 1),
             (".label", (12, Look::Soft), 2),
@@ -128,16 +128,19 @@ impl Sketch {
             (".because", (12, Look::Soft), 4),
         ] {
             let said = text_of(lane, selector);
+            // A line stands on its base: the larger its letters, the more room above it.
+            below += style.0 / 4;
             below += self.svg.lines((EDGE, below), style, &said, (WHO, most));
         }
         if let Some(chart) = first(lane, ".chart") {
             self.chart(&chart, y + 24)?;
         }
-        for (selector, below, style) in [
-            (".ttft", 44, (34, Look::Ink)),
-            (".what", 62, (12, Look::Soft)),
-            (".runs", 98, (12, Look::Soft)),
-        ] {
+        let (ttft, unit) = (text_of(lane, ".ttft .value"), text_of(lane, ".ttft .unit"));
+        let ttft = filled("¤ ¤", &[&ttft, &unit]);
+        self.svg.text((FIGURES_X, y + 44), Anchor::Left, (34, Look::Ink), &ttft);
+        for (selector, below, style) in
+            [(".what", 62, (12, Look::Soft)), (".runs", 98, (12, Look::Soft))]
+        {
             let said = text_of(lane, selector);
             self.svg.text((FIGURES_X, y + below), Anchor::Left, style, &said);
         }

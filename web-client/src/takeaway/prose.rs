@@ -66,8 +66,11 @@ pub fn blocks<'a>(rows: &[&'a CellResult]) -> Vec<Block<'a>> {
 fn title(row: &CellResult) -> String {
     let Cell { reader, request, link, concurrency, page_work_us, script, .. } = &row.cell;
     let mut title = stream(script);
-    title.push_str(", read by ");
-    title.push_str(words::reader(*reader));
+    if *reader == Reader::Recv {
+        title.push_str(", read natively");
+    } else {
+        title.push_str(&joined(&[", read by ", words::reader(*reader)]));
+    }
     if let Some(browser) = &row.browser {
         let engine = words::engine(&browser.name);
         title.push_str(&joined(&[" in ", &engine, " ", &browser.version]));

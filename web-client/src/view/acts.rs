@@ -60,6 +60,7 @@ fn clicked(model: Model, event: &Event) {
         "present" => present(model, true),
         "help" => help(model),
         "settings" => model.toggle_panel(),
+        "own-stream" => settings::own_stream(model),
         "take" => takeaway::act(model, &key),
         "sight" => model.change(|state| {
             state.sight = if key == "at-once" { Sight::AtOnce } else { Sight::InTurn };

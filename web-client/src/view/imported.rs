@@ -5,6 +5,8 @@ use leptos::prelude::*;
 use measure::results::CellResult;
 use measure::units::decimal;
 use measure::{Reader, Span};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use crate::geometry;
 use crate::model::imported::Imported;
@@ -42,6 +44,11 @@ pub(crate) fn keep(model: Model) {
             let _ = html.toggle_attribute_with_force("data-looking", there);
         }
         put(&root, By::Markup, &model.with_imported(markup).unwrap_or_default());
+        if let Ok(Some(heading)) = root.query_selector("h2") {
+            // Who uses a keyboard or a screen reader is taken there; what cannot be focused is
+            // left alone.
+            let _ = heading.unchecked_into::<HtmlElement>().focus();
+        }
     }));
 }
 

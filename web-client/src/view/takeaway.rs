@@ -113,7 +113,7 @@ fn drawn(model: Model) -> Option<String> {
     let page = document()?;
     let imported = model.with_imported(|imported| {
         let facts = said(&imported.document, &imported.results());
-        filled("Not measured by this page: ¤¤", &[&imported.name, &facts])
+        filled("Not measured by this page: ¤ · ¤", &[&imported.name, &facts])
     });
     if let Some(facts) = imported {
         let words = picture::Words { answer: "", facts: &facts };
@@ -129,7 +129,8 @@ fn drawn(model: Model) -> Option<String> {
 fn said(document: &Document, rows: &[&CellResult]) -> String {
     let mut said = String::new();
     for (name, what) in prose::origin(document, rows) {
-        said.push_str(&filled(" · ¤: ¤", &[name, &what]));
+        let between = if said.is_empty() { "" } else { " · " };
+        said.push_str(&filled("¤¤: ¤", &[between, name, &what]));
     }
     said
 }
@@ -286,9 +287,6 @@ async fn read(model: Model, files: Vec<File>) -> Result<String, String> {
     for (name, text) in raw {
         said.push(' ');
         said.push_str(&add_runs(model, &import::shortened(&name), &text)?);
-    }
-    if let Some(heading) = find(".looked h2") {
-        focus(heading);
     }
     Ok(said.trim_ascii().into())
 }
