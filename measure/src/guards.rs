@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, End};
 use crate::cell::Cell;
 use crate::ledger::Ledger;
 use crate::measurement::{Measurement, Outcome};
@@ -140,8 +140,10 @@ impl Guards {
             )));
         }
         let Some(ledger) = ledger else {
+            // A stream that broke off because its emitter is gone has none either, and says so.
+            let failed = matches!(arrivals.end, End::Failed { .. });
             let ours = arrivals.frames().any(|(_, frame)| frame.seq.is_some());
-            return ours.then(|| {
+            return (ours && !failed).then(|| {
                 Exclusion::Ledger("frames came that this emitter has no record of".into())
             });
         };

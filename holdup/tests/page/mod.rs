@@ -60,14 +60,15 @@ impl Drop for Group {
     }
 }
 
-/// `holdup demo` with these endpoints on this port, and the address it says.
+/// `holdup demo` with these endpoints on this port, and the page's origin.
 pub(crate) fn demo(port: u16, endpoints: &str) -> (Group, String) {
     let listen = format!("127.0.0.1:{port}");
     let mut command = holdup(&["demo", "--no-open", "--listen", &listen, "--endpoints", endpoints]);
     let mut group = Group::spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut lines = BufReader::new(group.0.stdout.take().unwrap()).lines();
     let first = lines.next().unwrap().unwrap();
-    let url = first.rsplit(' ').next().unwrap().trim_end_matches('/').to_string();
+    // The address that it tells starts a run; these tests ask for their own.
+    let url = first.rsplit(' ').next().unwrap().split("/?").next().unwrap().to_string();
     // Its other lines are nobody's; unread they would fill the pipe.
     std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
     (group, url)
@@ -105,6 +106,8 @@ impl Browser {
             "--disable-component-update",
             "--disable-sync",
             "--disable-dev-shm-usage",
+            // Memory is measured when it is asked for, not at some later collection.
+            "--enable-blink-features=ForceEagerMeasureMemory",
         ]
         .map(String::from)
         .into();
@@ -112,7 +115,8 @@ impl Browser {
         if nix::unistd::geteuid().is_root() {
             arguments.push("--no-sandbox".into());
         }
-        let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": { "args": arguments } });
+        let wanted =
+            json!({ "browserName": "chrome", "goog:chromeOptions": { "args": arguments } });
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(wanted.as_object().unwrap().clone())
             .connect(&format!("http://127.0.0.1:{port}"))
@@ -128,6 +132,28 @@ impl Browser {
     /// What a script gives back.
     pub(crate) async fn ask(&self, script: &str) -> Value {
         self.client.execute(&format!("return {script}"), Vec::new()).await.unwrap()
+    }
+
+    /// The bytes that page, document and workers hold, but for the module's own memory. Only an
+    /// isolated page is told.
+    pub(crate) async fn bytes(&self) -> i64 {
+        let measured = "performance.measureUserAgentSpecificMemory().then((told) => told.bytes)";
+        self.await_number(measured).await
+    }
+
+    /// The bytes of the module's own memory, which only grows.
+    pub(crate) async fn module_bytes(&self) -> i64 {
+        // A module that is there already is not loaded again.
+        let memory = "import('/pkg/web_client.js').then((page) => page.default())
+            .then((module) => module.memory.buffer.byteLength)";
+        self.await_number(memory).await
+    }
+
+    async fn await_number(&self, promise: &str) -> i64 {
+        let script =
+            format!("const done = arguments[0]; {promise}.then(done, (e) => done(`${{e}}`))");
+        let told = self.client.execute_async(&script, Vec::new()).await.unwrap();
+        told.as_f64().unwrap_or_else(|| panic!("{promise}: {told}")) as i64
     }
 
     /// The text of the whole page.

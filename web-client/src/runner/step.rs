@@ -114,9 +114,11 @@ async fn together(
             Some(_) => Ok((None, None)),
         };
         let sides = sides.or_else(|why| match why {
-            // A stream that was cut because the emitter is gone is a run all the same.
-            Halt::Gone(_) => {
-                halt = Some(why);
+            // A stream that broke off because the emitter is gone is a run all the same.
+            Halt::Gone(error) => {
+                let what = error.to_string().trim_end_matches('.').into();
+                read.arrivals.end = End::Failed { what };
+                halt = Some(Halt::Gone(error));
                 Ok((None, None))
             }
             other => Err(other),
