@@ -33,8 +33,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Writes what a run of the presets found, from its results
     Findings(Findings),
-    /// Counts wrong blame and missed holds while other work keeps the processors busy
-    Noise(Noise),
+    /// Plays streams whose cause is known and shows what is said of them
+    Matrix(crate::matrix::cli::Matrix),
     /// Keeps one processor busy
     #[command(hide = true)]
     Spin,
@@ -238,20 +238,6 @@ pub(crate) struct Findings {
     /// Where to write it [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Noise {
-    /// How many runs of clean paths; as many of held ones come with them
-    #[arg(long, value_name = "N", default_value_t = 200,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) runs: u32,
-    /// Keep no processor busy: what an idle machine excludes and leaves undecided
-    #[arg(long)]
-    pub(crate) idle: bool,
-    /// Seed of the shuffle
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,6 +9,7 @@ mod findings;
 mod interrupt;
 mod junit;
 mod machine;
+mod matrix;
 mod out;
 mod page;
 mod progress;

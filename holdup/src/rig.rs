@@ -63,29 +63,60 @@ impl Rig {
             _running: Vec::new(),
         };
         for name in names.iter().filter(|name| *name != DIRECT) {
-            let label = proxies
-                .registry()
-                .endpoint(name)
-                .map_or(String::new(), |endpoint| endpoint.label.clone());
-            match start_one(proxies, name, emitter) {
-                Ok(running) => {
-                    rig.addresses.insert(name.clone(), running.listen());
-                    rig.probes.insert(name.clone(), running.probe());
-                    rig.endpoints.push(describe(name, label, &running));
-                    rig._running.push(running);
-                }
-                Err(why) => {
-                    eprintln!("{why}");
-                    rig.endpoints.push(Endpoint {
-                        name: name.clone(),
-                        label,
-                        failed: Some(why),
-                        ..Endpoint::direct()
-                    });
-                }
-            }
+            rig.start_on(proxies, name, name, emitter);
         }
         rig
+    }
+
+    /// Starts an endpoint under a name of its own in front of any upstream.
+    pub(crate) fn start_on(
+        &mut self,
+        proxies: &Proxies,
+        name: &str,
+        endpoint: &str,
+        upstream: SocketAddr,
+    ) {
+        let label = proxies
+            .registry()
+            .endpoint(endpoint)
+            .map_or(String::new(), |endpoint| endpoint.label.clone());
+        match start_one(proxies, endpoint, upstream) {
+            Ok(running) => {
+                self.addresses.insert(name.into(), running.listen());
+                self.probes.insert(name.into(), running.probe());
+                self.endpoints.push(describe(name, label, &running));
+                self._running.push(running);
+            }
+            Err(why) => {
+                eprintln!("{why}");
+                self.endpoints.push(Endpoint {
+                    name: name.into(),
+                    label,
+                    failed: Some(why),
+                    ..Endpoint::direct()
+                });
+            }
+        }
+    }
+
+    /// Adds what somebody else runs.
+    pub(crate) fn add(&mut self, name: &str, label: &str, address: SocketAddr) {
+        self.addresses.insert(name.into(), address);
+        self.endpoints.push(Endpoint {
+            name: name.into(),
+            label: label.into(),
+            ..Endpoint::direct()
+        });
+    }
+
+    /// Notes what could not be had.
+    pub(crate) fn fail(&mut self, name: &str, why: String) {
+        eprintln!("{name}: {why}");
+        self.endpoints.push(Endpoint {
+            name: name.into(),
+            failed: Some(why),
+            ..Endpoint::direct()
+        });
     }
 
     /// Adds a relay straight to the emitter that treats its answers in a known way.

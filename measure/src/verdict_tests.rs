@@ -85,6 +85,33 @@ fn bursts_that_their_own_last_frame_releases_are_a_buffers() {
 }
 
 #[test]
+fn a_buffer_that_the_next_frames_beginning_fills_is_no_timer() {
+    // Two frames of 2 KB and the first bytes of a third fill 4 KB: the first waits for two
+    // intervals, which are the timer's 200 ms, and the second for one.
+    let ledger = ledger(&Script::paced(12, Span::millis(100), 2_048).unwrap());
+    let mut stream = arrivals(&ledger, |seq| match seq {
+        0..10 => 200_000 - i64::from(seq % 2) * 100_000 + 150,
+        10 => 100_200,
+        _ => 200,
+    });
+    for delivery in &mut stream.deliveries {
+        delivery.bytes = Some(4_104);
+    }
+    let found = finding(&stream, &ledger);
+    assert_eq!(found.name, Verdict::BufferBursts, "{}", found.because);
+    assert!(found.because.contains("about 4104 bytes"), "{}", found.because);
+}
+
+#[test]
+fn one_behind_shows_in_a_short_stream_too() {
+    let ledger = ledger(&Script::named("cases").unwrap());
+    // The stream's end brings the last two together.
+    let late = arrivals(&ledger, |seq| if seq < 7 { 100_120 } else { 120 });
+    let found = finding(&late, &ledger);
+    assert_eq!(found.name, Verdict::OneBehind, "{}", found.because);
+}
+
+#[test]
 fn bursts_without_a_pattern_decide_nothing() {
     let ledger = ledger(&Script::headline());
     // Groups that grow: no buffer has their size, no timer their period.

@@ -32,6 +32,7 @@ macro_rules! files {
 pub(crate) const FILES: &[ConfigFile] = files![
     "apache/apache-buffer.conf",
     "apache/apache-deflate.conf",
+    "apache/apache-ext-filter.conf",
     "apache/apache.conf",
     "caddy/Caddyfile",
     "caddy/Caddyfile-2.6-encode",
@@ -41,6 +42,7 @@ pub(crate) const FILES: &[ConfigFile] = files![
     "caddy/Caddyfile-fresh",
     "caddy/Caddyfile-keepalive",
     "envoy/envoy-gzip.yaml",
+    "envoy/envoy-lua-body.yaml",
     "envoy/envoy.yaml",
     "haproxy/haproxy-no-delay.cfg",
     "haproxy/haproxy-type-rewritten.cfg",

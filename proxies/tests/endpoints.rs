@@ -122,8 +122,10 @@ endpoints! {
     traefik_buffering = "traefik-buffering",
     haproxy_type_rewritten = "haproxy-type-rewritten",
     envoy_gzip = "envoy-gzip",
+    envoy_lua_body = "envoy-lua-body",
     apache_deflate = "apache-deflate",
     apache_buffer = "apache-buffer",
+    apache_ext_filter = "apache-ext-filter",
     varnish_no_stream = "varnish-no-stream",
 }
 

@@ -5,7 +5,6 @@ mod demo;
 mod emit;
 mod findings;
 pub(crate) mod measure;
-mod noise;
 mod proxies;
 mod report;
 mod selftest;
@@ -23,8 +22,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Selftest(options) => selftest::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Findings(options) => findings::run(&options),
-        Command::Noise(options) => noise::run(&options),
-        Command::Spin => noise::spin(),
+        Command::Matrix(options) => crate::matrix::run(&options),
+        Command::Spin => crate::matrix::busy::spin(),
         Command::Proxies(options) => proxies::run(&options),
     }
 }

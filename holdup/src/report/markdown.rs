@@ -88,6 +88,13 @@ pub(crate) fn published(document: &measure::results::Document) -> String {
     out
 }
 
+/// One table by itself.
+pub(crate) fn table(table: &Grid) -> String {
+    let mut out = String::new();
+    grid(&mut out, table);
+    out
+}
+
 fn grid(out: &mut String, grid: &Grid) {
     if !grid.title.is_empty() {
         let _ = writeln!(out, "### {}\n", text(&grid.title));
@@ -128,7 +135,7 @@ fn entry(entry: &Entry) -> String {
 }
 
 /// Plain text: nothing in it is taken for markup, and it stays on its line.
-fn text(plain: &str) -> String {
+pub(crate) fn text(plain: &str) -> String {
     let mut out = String::with_capacity(plain.len());
     for c in plain.chars() {
         match c {

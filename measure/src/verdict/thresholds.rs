@@ -19,6 +19,8 @@ pub struct Thresholds {
     pub cork_max: Span,
     /// Least hold of a burst's last frame if a timer, and not that frame's own write, released it.
     pub timer_last_hold: Span,
+    /// How much before a write returned its bytes' arrival may be stamped.
+    pub stamp_early: Span,
     /// Hold of a burst's last frame up to which that frame's own write released the burst.
     pub released_hold: Span,
     /// How far two bursts' sizes may lie apart, as a share of the middle one, for both to be the
@@ -70,6 +72,9 @@ impl Thresholds {
             // A burst released by its own last frame shows that frame's plain transit time
             // (0.1–0.5 ms measured); a timer fires between frames.
             timer_last_hold: Span::micros(1_000),
+            // Up to 16 µs were seen on an idle machine; a busy one may take the writer off its
+            // processor between the two.
+            stamp_early: Span::micros(200),
             // The tolerance for live: what releases it is the write, not a wait.
             released_hold: Span::millis(20),
             // A buffer's bursts differ by less than a frame; frames of a quarter of the buffer

@@ -1,0 +1,33 @@
+//! What `holdup matrix` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct Matrix {
+    /// How often each path is played
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(measure::plan::MAX_ROUNDS)))]
+    pub(crate) runs: u32,
+    /// Keep every processor busy with other work
+    #[arg(long)]
+    pub(crate) busy: bool,
+    /// Play these paths only, separated by commas, as the table names them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// A binary of your own instead of the pinned one, such as haproxy=/usr/sbin/haproxy
+    #[arg(long, value_name = "ENGINE=PATH")]
+    pub(crate) own: Vec<String>,
+    /// Seed of the shuffle [default: from the clock, recorded in the results]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// A folder for runs.ndjson, results.json and matrix.json; it must not hold results yet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the matrix as JSON to standard output, everything else to standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) files: crate::ci::Files,
+}

@@ -1,0 +1,315 @@
+//! Streams whose cause is known by construction: what is played, through what, and why the
+//! verdict is known without measuring it.
+
+use measure::plan::BROWSER_ENCODINGS;
+use measure::script::{Framing, Header};
+use measure::verdict::Verdict;
+use measure::{Script, Span};
+use proxies::node::Flush;
+use tap::Behaviour;
+
+/// How a stream reaches its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Through a relay of our own that treats it in a known way.
+    Relay(Behaviour),
+    /// Through a real proxy with one configuration.
+    Proxy(&'static str),
+    /// Through a real proxy whose upstream is such a relay.
+    ProxyOn(&'static str, Behaviour),
+    /// From the Node origin, with nothing in front of it.
+    Node(Flush),
+    /// From the Node origin through a real proxy.
+    ProxyOnNode(&'static str, Flush),
+}
+
+impl Way {
+    /// The endpoint's name in cells and tables.
+    pub(crate) fn endpoint(self) -> String {
+        let node = |flush: Flush| match flush {
+            Flush::Never => "node-compression".to_string(),
+            flush => format!("node-compression-{}", flush.name()),
+        };
+        match self {
+            Way::Relay(behaviour) => behaviour.name(),
+            Way::Proxy(name) => name.into(),
+            Way::ProxyOn(name, behaviour) => format!("{name} on {}", behaviour.name()),
+            Way::Node(flush) => node(flush),
+            Way::ProxyOnNode(name, flush) => format!("{name} on {}", node(flush)),
+        }
+    }
+
+    /// Whether the emitter plays it: then its ledger judges.
+    pub(crate) fn has_ledger(self) -> bool {
+        !matches!(self, Way::Node(_) | Way::ProxyOnNode(..))
+    }
+}
+
+/// One stream and what it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Truth {
+    pub(crate) way: Way,
+    pub(crate) stream: Stream,
+    /// `Accept-Encoding` of the client; nothing for one that offers nothing.
+    pub(crate) offers: Option<&'static str>,
+    pub(crate) verdict: Verdict,
+    /// Why that is the verdict, whatever is measured.
+    pub(crate) because: &'static str,
+}
+
+impl Truth {
+    /// The row's name: the way, and what tells it from the way's other rows.
+    pub(crate) fn name(&self) -> String {
+        let mut name = self.way.endpoint();
+        let stream = self.stream.name();
+        if !stream.is_empty() {
+            name.push_str(&format!(", {stream}"));
+        }
+        if let Some(offers) = self.offers {
+            let offers = if offers == BROWSER_ENCODINGS { "a browser's codings" } else { offers };
+            name.push_str(&format!(", offered {offers}"));
+        }
+        name
+    }
+
+    fn offered(self, codings: &'static str) -> Truth {
+        Truth { offers: Some(codings), ..self }
+    }
+
+    fn playing(self, stream: Stream) -> Truth {
+        Truth { stream, ..self }
+    }
+}
+
+/// What is played. The usual one is E of the public bug reports: 8 events, 100 ms apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// E.
+    Usual,
+    /// 200 events 5 ms apart: there a stall of the machine merges events.
+    Fast,
+    /// 21 events 50 ms apart: enough bursts for a buffer's size to show.
+    Longer,
+    /// E, the close of the connection marking its end.
+    Close,
+    /// E with `X-Accel-Buffering: no`.
+    AccelNo,
+    /// 12 events of 2 KB.
+    Large,
+    /// 8 events of 700 bytes: over the 512 from which Caddy compresses.
+    Medium,
+    /// Each event in two writes.
+    Halves,
+    /// Four events in each write.
+    Batched,
+}
+
+impl Stream {
+    /// Its name in tables; nothing for the usual one.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Stream::Usual => "",
+            Stream::Fast => "fast",
+            Stream::Longer => "longer",
+            Stream::Close => "close-delimited",
+            Stream::AccelNo => "X-Accel-Buffering: no",
+            Stream::Large => "2 KB events",
+            Stream::Medium => "700 B events",
+            Stream::Halves => "events in halves",
+            Stream::Batched => "four events a write",
+        }
+    }
+
+    /// What the emitter is asked for.
+    pub(crate) fn script(self) -> Script {
+        let named = |name| Script::named(name).expect("the name stands in script::NAMES");
+        let paced = |frames, interval, bytes| {
+            Script::paced(frames, Span::millis(interval), bytes).expect("within the bounds")
+        };
+        let header = |name: &str, value: &str| Header { name: name.into(), value: value.into() };
+        match self {
+            Stream::Usual => named("cases"),
+            Stream::Fast => paced(200, 5, 60),
+            Stream::Longer => paced(21, 50, 60),
+            Stream::Close => Script { framing: Framing::Close, ..named("cases") },
+            Stream::AccelNo => {
+                Script { headers: vec![header("X-Accel-Buffering", "no")], ..named("cases") }
+            }
+            Stream::Large => paced(12, 100, 2_048),
+            Stream::Medium => paced(8, 100, 700),
+            Stream::Halves => named("halves"),
+            Stream::Batched => named("batched"),
+        }
+    }
+}
+
+fn truth(way: Way, verdict: Verdict, because: &'static str) -> Truth {
+    Truth { way, stream: Stream::Usual, offers: None, verdict, because }
+}
+
+/// All of them.
+pub(crate) fn all() -> Vec<Truth> {
+    [relays(), live(), held(), origins(), ends()].concat()
+}
+
+fn relays() -> Vec<Truth> {
+    let relay = |behaviour, verdict, because| truth(Way::Relay(behaviour), verdict, because);
+    let drain = relay(Behaviour::Drain, Verdict::Held, "it writes once, at the end");
+    let cork = relay(Behaviour::Cork, Verdict::Corked, "it sends with MSG_MORE");
+    let collect = |bytes| {
+        relay(Behaviour::Collect(bytes), Verdict::BufferBursts, "it waits for so many bytes")
+    };
+    let honest = relay(Behaviour::Honest, Verdict::Live, "it passes each read on at once");
+    vec![
+        honest.clone(),
+        honest.playing(Stream::Fast),
+        drain.clone(),
+        drain.playing(Stream::Fast),
+        cork.clone().playing(Stream::Longer),
+        cork.playing(Stream::Fast),
+        // Two and three chunks of 66 bytes.
+        collect(130),
+        collect(190).playing(Stream::Longer),
+        collect(2_000).playing(Stream::Fast),
+        relay(Behaviour::OneBehind, Verdict::OneBehind, "it keeps each read for the next one"),
+        relay(Behaviour::WaitForEvent, Verdict::Live, "it keeps back no whole event")
+            .playing(Stream::Halves),
+    ]
+}
+
+/// Real proxies that pass every event on.
+fn live() -> Vec<Truth> {
+    let live = |name, because| truth(Way::Proxy(name), Verdict::Live, because);
+    let mut all = vec![
+        live("nginx", "passes a chunked answer on as it comes"),
+        live("nginx-buffering-off", "proxy_buffering off"),
+        live("nginx-http10-buffering-off", "proxy_buffering off"),
+        live("nginx-1.22", "the origin's X-Accel-Buffering: no switches its buffering off")
+            .playing(Stream::AccelNo),
+        live("nginx-gzip", "compresses nothing for a client that does not accept it"),
+        live("nginx-gzip-buffering-off", "flushes gzip when buffering is off")
+            .offered(BROWSER_ENCODINGS),
+        live("caddy", "flushes text/event-stream at once"),
+        live("caddy-encode", "its first piece is under minimum_length, so nothing is compressed")
+            .offered("gzip"),
+        live("caddy-2.6-encode", "the same in 2.6").offered("gzip"),
+        live("traefik", "flushes text/event-stream at once"),
+        live("traefik-compress-excluded", "text/event-stream is excluded")
+            .offered(BROWSER_ENCODINGS),
+        live("haproxy-no-delay", "option http-no-delay: no MSG_MORE"),
+        live("haproxy", "no chunk follows for which MSG_MORE would wait").playing(Stream::Close),
+        live("envoy", "has no filter that buffers an answer"),
+        live("apache", "flushes when its origin has nothing more to read"),
+        live("apache-deflate", "the flush goes through mod_deflate").offered("gzip"),
+        live("apache-buffer", "the flush goes through mod_buffer"),
+        live("envoy-gzip", "the compressor flushes each piece").offered("gzip"),
+        live("varnish", "do_stream is on by default"),
+    ];
+    for name in ["nginx", "caddy", "haproxy-no-delay", "envoy", "traefik"] {
+        all.push(live(name, "as at the usual pace").playing(Stream::Fast));
+    }
+    all
+}
+
+/// Real proxies that hold, each in its own way.
+fn held() -> Vec<Truth> {
+    let held = |name, because| truth(Way::Proxy(name), Verdict::Held, because);
+    let corked = |name| {
+        truth(Way::Proxy(name), Verdict::Corked, "sends every chunk but the last with MSG_MORE")
+    };
+    let http10 = "a close-delimited answer waits for a full buffer or its end";
+    vec![
+        held("nginx-http10", http10),
+        held("nginx-1.22", http10),
+        truth(Way::Proxy("nginx-http10"), Verdict::BufferBursts, "a buffer of 4 KB fills")
+            .playing(Stream::Large),
+        truth(Way::Proxy("nginx-http10"), Verdict::BufferBursts, "a buffer of 4 KB fills")
+            .playing(Stream::Fast),
+        held("nginx-gzip", "gzip with buffering on keeps everything").offered(BROWSER_ENCODINGS),
+        corked("haproxy").playing(Stream::Longer),
+        corked("haproxy").playing(Stream::Fast),
+        corked("haproxy-2.6").playing(Stream::Longer),
+        held("caddy-2.6-encode", "its first piece is large, and 2.6 does not flush gzip")
+            .playing(Stream::Medium)
+            .offered("gzip"),
+        held("caddy-2.6-encode-all", "minimum_length 1, and 2.6 does not flush gzip")
+            .offered("gzip"),
+        held("envoy-lua-body", "body() waits for the whole answer"),
+        held("traefik-buffering", "reads the whole answer first"),
+        held("apache-ext-filter", "a filter program is handed no flush"),
+        held("varnish-no-stream", "do_stream is off"),
+    ]
+}
+
+/// Origins that hold or batch by themselves: nobody on the way is to be blamed.
+fn origins() -> Vec<Truth> {
+    let batched = |way| truth(way, Verdict::BatchedAtOrigin, "the origin writes four at a time");
+    let node = |flush, verdict, because| truth(Way::Node(flush), verdict, because).offered("gzip");
+    let mut all: Vec<Truth> = [
+        Way::Relay(Behaviour::Honest),
+        Way::Proxy("nginx"),
+        Way::Proxy("caddy"),
+        Way::Proxy("haproxy-no-delay"),
+    ]
+    .into_iter()
+    .map(|way| batched(way).playing(Stream::Batched))
+    .collect();
+    all.extend([
+        node(Flush::Never, Verdict::BatchedAtOrigin, "its own gzip keeps everything"),
+        node(Flush::EachEvent, Verdict::Live, "flushes its own gzip after each event"),
+        node(Flush::NoTransform, Verdict::Live, "no-transform: nothing is compressed"),
+        truth(
+            Way::ProxyOnNode("nginx", Flush::Never),
+            Verdict::BatchedAtOrigin,
+            "what nginx is given comes at once",
+        )
+        .offered("gzip"),
+    ]);
+    all
+}
+
+/// Streams that end early or change their type.
+fn ends() -> Vec<Truth> {
+    const CUT: Behaviour = Behaviour::Cut(5);
+    vec![
+        truth(Way::Relay(CUT), Verdict::Truncated, "the connection closes after five reads"),
+        truth(
+            Way::ProxyOn("nginx-http10", CUT),
+            Verdict::Truncated,
+            "the same; nginx gives it a well-formed end",
+        ),
+        truth(
+            Way::Proxy("haproxy-type-rewritten"),
+            Verdict::TypeChanged,
+            "a rule sets text/plain; http-no-delay passes the bytes on at once",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_can_be_played() {
+        let mut names: Vec<String> = all().iter().map(Truth::name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for truth in all() {
+            assert_eq!(truth.stream.script().check(), Ok(()), "{}", truth.name());
+        }
+    }
+
+    #[test]
+    fn every_proxy_is_an_endpoint() {
+        let registry = proxies::Registry::embedded().expect("the embedded registry is whole");
+        for truth in all() {
+            if let Way::Proxy(name) | Way::ProxyOn(name, _) | Way::ProxyOnNode(name, _) = truth.way
+            {
+                assert!(registry.endpoint(name).is_ok(), "{name}");
+            }
+        }
+    }
+}
