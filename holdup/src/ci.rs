@@ -17,7 +17,7 @@ pub(crate) struct Files {
     /// A file for a summary in Markdown, such as a CI's job summary
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// A file for the verdicts as JUnit: held is a failure, void or undecided is skipped
+    /// A file for the verdicts as JUnit; what is void or undecided is skipped
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 }

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Selftest(Selftest),
     /// Turns results into one self-contained HTML file and Markdown
     Report(Report),
+    /// Makes the verdicts of a results folder again from its runs, and says which changed
+    Judge(crate::commands::judge::Judge),
     /// Writes what a run of the presets found, from its results
     Findings(Findings),
     /// Plays streams whose cause is known and shows what is said of them

@@ -17,6 +17,7 @@ fn help_is_as_it_was() {
     insta::assert_snapshot!("help", help(&["--help"]));
     insta::assert_snapshot!("help_measure", help(&["measure", "--help"]));
     insta::assert_snapshot!("help_browse", help(&["browse", "--help"]));
+    insta::assert_snapshot!("help_matrix", help(&["matrix", "--help"]));
     insta::assert_snapshot!("help_demo", help(&["demo", "--help"]));
 }
 
@@ -49,6 +50,8 @@ fn a_wrong_word_is_one_line_and_status_2() {
             "holdup: temp-file reads slowly, which no browser can be told to do: use `holdup measure --preset temp-file`",
         ),
         (&["report", "/nonexistent"], "holdup: "),
+        (&["judge", "/nonexistent"], "holdup: /nonexistent holds no results.json"),
+        (&["matrix", "--only", "squid"], "holdup: no path is called \"squid\": there are apache, "),
         (&["findings", "/nonexistent"], "holdup: /nonexistent/published/results.json: "),
         (&["proxies", "config", "direct"], "holdup: "),
         (&["proxies", "fetch", "squid"], "holdup: "),

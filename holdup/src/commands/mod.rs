@@ -4,6 +4,7 @@ mod browse;
 mod demo;
 mod emit;
 mod findings;
+pub(crate) mod judge;
 pub(crate) mod measure;
 mod proxies;
 mod report;
@@ -21,6 +22,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Emit(options) => emit::run(&options),
         Command::Selftest(options) => selftest::run(&options),
         Command::Report(options) => report::run(&options),
+        Command::Judge(options) => judge::run(&options),
         Command::Findings(options) => findings::run(&options),
         Command::Matrix(options) => crate::matrix::run(&options),
         Command::Spin => crate::matrix::busy::spin(),

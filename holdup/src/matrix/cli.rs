@@ -13,7 +13,8 @@ pub(crate) struct Matrix {
     /// Keep every processor busy with other work
     #[arg(long)]
     pub(crate) busy: bool,
-    /// Play these paths only, separated by commas, as the table names them
+    /// Play these only, separated by commas: relays, endpoints and origins, such as
+    /// cork,nginx-gzip,node-compression
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// A binary of your own instead of the pinned one, such as haproxy=/usr/sbin/haproxy
