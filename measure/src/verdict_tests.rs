@@ -103,6 +103,17 @@ fn a_buffer_that_the_next_frames_beginning_fills_is_no_timer() {
 }
 
 #[test]
+fn late_bursts_of_about_a_segment_are_not_called_a_buffers() {
+    // What a busy machine makes of a cork at a fast pace: whole segments and a frame or two more,
+    // each released by its own last frame.
+    let ledger = ledger(&Script::paced(200, Span::millis(5), 60).unwrap());
+    let stream = arrivals(&ledger, |seq| i64::from(23 - seq.min(198) % 24) * 5_000 + 3_000);
+    let found = finding(&stream, &ledger);
+    assert_eq!(stream.deliveries[0].bytes, Some(24 * crate::fixtures::WIRE_FRAME));
+    assert_eq!(found.name, Verdict::CannotTell, "{}", found.because);
+}
+
+#[test]
 fn one_behind_shows_in_a_short_stream_too() {
     let ledger = ledger(&Script::named("cases").unwrap());
     // The stream's end brings the last two together.

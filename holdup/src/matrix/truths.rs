@@ -193,7 +193,15 @@ fn live() -> Vec<Truth> {
         live("caddy-encode", "its first piece is under minimum_length, so nothing is compressed")
             .offered("gzip"),
         live("caddy-2.6-encode", "the same in 2.6").offered("gzip"),
+        live("caddy-encode", "since 2.7 gzip is flushed with each event")
+            .playing(Stream::Medium)
+            .offered("gzip"),
+        live("caddy-encode-all", "the same, from the first small piece on").offered("gzip"),
         live("traefik", "flushes text/event-stream at once"),
+        live("traefik", "it has no compression unless it is told").offered(BROWSER_ENCODINGS),
+        live("traefik-compress", "flushes each piece").offered("gzip"),
+        live("traefik-compress", "flushes each piece").offered("br"),
+        live("traefik-compress", "flushes each piece").offered("zstd"),
         live("traefik-compress-excluded", "text/event-stream is excluded")
             .offered(BROWSER_ENCODINGS),
         live("haproxy-no-delay", "option http-no-delay: no MSG_MORE"),
@@ -221,11 +229,15 @@ fn held() -> Vec<Truth> {
     vec![
         held("nginx-http10", http10),
         held("nginx-1.22", http10),
+        held("nginx", http10).playing(Stream::Close),
         truth(Way::Proxy("nginx-http10"), Verdict::BufferBursts, "a buffer of 4 KB fills")
+            .playing(Stream::Large),
+        truth(Way::Proxy("nginx-1.22"), Verdict::BufferBursts, "a buffer of 4 KB fills")
             .playing(Stream::Large),
         truth(Way::Proxy("nginx-http10"), Verdict::BufferBursts, "a buffer of 4 KB fills")
             .playing(Stream::Fast),
         held("nginx-gzip", "gzip with buffering on keeps everything").offered(BROWSER_ENCODINGS),
+        corked("haproxy"),
         corked("haproxy").playing(Stream::Longer),
         corked("haproxy").playing(Stream::Fast),
         corked("haproxy-2.6").playing(Stream::Longer),

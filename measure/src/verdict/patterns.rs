@@ -84,12 +84,18 @@ pub(super) fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) 
         full.iter().filter_map(|burst| Some(Span(burst.bytes? as i64))).collect();
     stats::sort(&mut sizes);
     let size = nearest_rank(&sizes, 0.5)?.as_micros();
-    let near = sizes
-        .iter()
-        .filter(|other| {
-            (other.as_micros() - size).abs() as f64 <= thresholds.buffer_spread * size as f64
-        })
-        .count();
+    // A buffer's bursts differ by less than a frame.
+    let frames: u32 = full.iter().map(|burst| burst.frames).sum();
+    let bytes: u64 = full.iter().filter_map(|burst| burst.bytes).sum();
+    let frame = bytes as f64 / f64::from(frames.max(1));
+    let most = frame.min(thresholds.buffer_spread * size as f64);
+    let near = sizes.iter().filter(|other| (other.as_micros() - size).abs() as f64 <= most).count();
+    // A sender that waits for full segments gives bursts of a little more than one, the more so
+    // the later it gets to run: they are no sign of a buffer of that size.
+    let segment = i64::from(measurement.segment_bytes.unwrap_or_default());
+    if size >= segment && (size - segment) as f64 <= thresholds.buffer_spread * segment as f64 {
+        return None;
+    }
     if (near as f64) < thresholds.pattern_share * sizes.len() as f64 {
         return None;
     }

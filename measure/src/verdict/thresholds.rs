@@ -77,8 +77,8 @@ impl Thresholds {
             stamp_early: Span::micros(200),
             // The tolerance for live: what releases it is the write, not a wait.
             released_hold: Span::millis(20),
-            // A buffer's bursts differ by less than a frame; frames of a quarter of the buffer
-            // are the largest that still make bursts of several.
+            // A buffer's bursts differ by less than a frame, which is what they are held to;
+            // frames of a quarter of the buffer are the largest that still make bursts of several.
             buffer_spread: 0.25,
             // Half as many writes as frames: not a merge now and then.
             origin_frames_per_write: 2.0,
