@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Findings(Findings),
     /// Plays streams whose cause is known and shows what is said of them
     Matrix(crate::matrix::cli::Matrix),
+    /// Writes the causes and their cures, with what a run of the matrix saw of them
+    Causes(crate::matrix::cli::Causes),
     /// Keeps one processor busy
     #[command(hide = true)]
     Spin,

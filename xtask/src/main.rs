@@ -1,6 +1,7 @@
 //! The task runner. Light, so that it starts at once: heavy tools are crates of their own that
 //! it builds and calls.
 
+mod causes;
 mod count;
 mod findings;
 mod page;
@@ -21,6 +22,7 @@ cargo xtask test            every test: format, lints, units, real proxies, the 
 cargo xtask page            builds the page into pkg/
 cargo xtask screenshots     pictures of the page into docs/pictures/, by a real run in Chromium
 cargo xtask findings        measures the presets (about half an hour) and writes docs/findings.md
+cargo xtask causes          plays the matrix (about five minutes) and writes docs/causes.md
 cargo xtask readme          runs the commands whose output stands in the README, and puts it there
 cargo xtask tidy            house rules that no other tool checks";
 
@@ -63,6 +65,9 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         }
         Some("findings") => {
             findings::make(rest.iter().any(|word| word == "--keep")).map(|()| ExitCode::SUCCESS)
+        }
+        Some("causes") => {
+            causes::make(rest.iter().any(|word| word == "--keep")).map(|()| ExitCode::SUCCESS)
         }
         Some("readme") => readme::regenerate().map(|()| ExitCode::SUCCESS),
         Some("tidy") => tidy::check().map(|()| ExitCode::SUCCESS),

@@ -1,6 +1,7 @@
 //! One module a command.
 
 mod browse;
+mod causes;
 mod demo;
 mod emit;
 mod findings;
@@ -22,6 +23,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Emit(options) => emit::run(&options),
         Command::Selftest(options) => selftest::run(&options),
         Command::Report(options) => report::run(&options),
+        Command::Causes(options) => causes::run(&options),
         Command::Judge(options) => judge::run(&options),
         Command::Findings(options) => findings::run(&options),
         Command::Matrix(options) => crate::matrix::run(&options),

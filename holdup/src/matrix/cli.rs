@@ -1,4 +1,4 @@
-//! What `holdup matrix` takes.
+//! What `holdup matrix` and `holdup causes` take.
 
 use std::path::PathBuf;
 
@@ -31,4 +31,14 @@ pub(crate) struct Matrix {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) files: crate::ci::Files,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Causes {
+    /// The folder, as --out of matrix left it
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Where to write it [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }

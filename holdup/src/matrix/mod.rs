@@ -2,6 +2,7 @@
 //! them against it.
 
 pub(crate) mod busy;
+pub(crate) mod causes;
 pub(crate) mod cli;
 
 mod bench;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::cause::CauseId;
 use measure::results::{Judgement, Machine, RunRecord};
 use measure::stats::{RatioSpread, Spread};
 use measure::verdict::Verdict;
@@ -41,6 +42,8 @@ pub(crate) struct Row {
     pub(crate) stream: String,
     pub(crate) offers: Option<String>,
     pub(crate) truth: Verdict,
+    /// Which cause it is; none for a clean path.
+    pub(crate) cause: Option<CauseId>,
     /// Why that is known.
     pub(crate) known_because: String,
     /// Why it could not be played.
@@ -86,6 +89,7 @@ impl Row {
             stream: truth.stream.script().slug(),
             offers: truth.offers.map(String::from),
             truth: truth.verdict,
+            cause: truth.cause,
             known_because: truth.because.into(),
             skipped,
             runs: 0,

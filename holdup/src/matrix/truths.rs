@@ -1,6 +1,7 @@
 //! Streams whose cause is known by construction: what is played, through what, and why the
 //! verdict is known without measuring it.
 
+use measure::cause::CauseId;
 use measure::plan::BROWSER_ENCODINGS;
 use measure::script::{Framing, Header};
 use measure::verdict::Verdict;
@@ -53,6 +54,8 @@ pub(crate) struct Truth {
     /// `Accept-Encoding` of the client; nothing for one that offers nothing.
     pub(crate) offers: Option<&'static str>,
     pub(crate) verdict: Verdict,
+    /// The cause; none for a clean path.
+    pub(crate) cause: Option<CauseId>,
     /// Why that is the verdict, whatever is measured.
     pub(crate) because: &'static str,
 }
@@ -70,6 +73,10 @@ impl Truth {
             name.push_str(&format!(", offered {offers}"));
         }
         name
+    }
+
+    fn by(self, cause: CauseId) -> Truth {
+        Truth { cause: Some(cause), ..self }
     }
 
     fn offered(self, codings: &'static str) -> Truth {
@@ -144,7 +151,7 @@ impl Stream {
 }
 
 fn truth(way: Way, verdict: Verdict, because: &'static str) -> Truth {
-    Truth { way, stream: Stream::Usual, offers: None, verdict, because }
+    Truth { way, stream: Stream::Usual, offers: None, verdict, cause: None, because }
 }
 
 /// All of them.
@@ -154,10 +161,13 @@ pub(crate) fn all() -> Vec<Truth> {
 
 fn relays() -> Vec<Truth> {
     let relay = |behaviour, verdict, because| truth(Way::Relay(behaviour), verdict, because);
-    let drain = relay(Behaviour::Drain, Verdict::Held, "it writes once, at the end");
-    let cork = relay(Behaviour::Cork, Verdict::Corked, "it sends with MSG_MORE");
+    let drain = relay(Behaviour::Drain, Verdict::Held, "it writes once, at the end")
+        .by(CauseId::HopBuffers);
+    let cork =
+        relay(Behaviour::Cork, Verdict::Corked, "it sends with MSG_MORE").by(CauseId::ChunksCorked);
     let collect = |bytes| {
         relay(Behaviour::Collect(bytes), Verdict::BufferBursts, "it waits for so many bytes")
+            .by(CauseId::HopBuffers)
     };
     let honest = relay(Behaviour::Honest, Verdict::Live, "it passes each read on at once");
     vec![
@@ -171,7 +181,8 @@ fn relays() -> Vec<Truth> {
         collect(130),
         collect(190).playing(Stream::Longer),
         collect(2_000).playing(Stream::Fast),
-        relay(Behaviour::OneBehind, Verdict::OneBehind, "it keeps each read for the next one"),
+        relay(Behaviour::OneBehind, Verdict::OneBehind, "it keeps each read for the next one")
+            .by(CauseId::OneBehind),
         relay(Behaviour::WaitForEvent, Verdict::Live, "it keeps back no whole event")
             .playing(Stream::Halves),
     ]
@@ -221,53 +232,61 @@ fn live() -> Vec<Truth> {
 
 /// Real proxies that hold, each in its own way.
 fn held() -> Vec<Truth> {
-    let held = |name, because| truth(Way::Proxy(name), Verdict::Held, because);
+    let proxy = |name, verdict, because| truth(Way::Proxy(name), verdict, because);
     let corked = |name| {
-        truth(Way::Proxy(name), Verdict::Corked, "sends every chunk but the last with MSG_MORE")
+        proxy(name, Verdict::Corked, "sends every chunk but the last with MSG_MORE")
+            .by(CauseId::ChunksCorked)
     };
-    let http10 = "a close-delimited answer waits for a full buffer or its end";
+    let close = |name| {
+        proxy(name, Verdict::Held, "a close-delimited answer waits for a full buffer or its end")
+            .by(CauseId::WholeBuffers)
+    };
+    let buffers = |name| {
+        proxy(name, Verdict::BufferBursts, "a buffer of 4 KB fills").by(CauseId::WholeBuffers)
+    };
+    let waits = |name, because| {
+        proxy(name, Verdict::Held, because).by(CauseId::CompressorWaits).offered("gzip")
+    };
+    let whole = |name, because| proxy(name, Verdict::Held, because).by(CauseId::HopBuffers);
     vec![
-        held("nginx-http10", http10),
-        held("nginx-1.22", http10),
-        held("nginx", http10).playing(Stream::Close),
-        truth(Way::Proxy("nginx-http10"), Verdict::BufferBursts, "a buffer of 4 KB fills")
-            .playing(Stream::Large),
-        truth(Way::Proxy("nginx-1.22"), Verdict::BufferBursts, "a buffer of 4 KB fills")
-            .playing(Stream::Large),
-        truth(Way::Proxy("nginx-http10"), Verdict::BufferBursts, "a buffer of 4 KB fills")
-            .playing(Stream::Fast),
-        held("nginx-gzip", "gzip with buffering on keeps everything").offered(BROWSER_ENCODINGS),
+        close("nginx-http10"),
+        close("nginx-1.22"),
+        close("nginx").playing(Stream::Close),
+        buffers("nginx-http10").playing(Stream::Large),
+        buffers("nginx-1.22").playing(Stream::Large),
+        buffers("nginx-http10").playing(Stream::Fast),
+        proxy("nginx-gzip", Verdict::Held, "gzip with buffering on keeps everything")
+            .by(CauseId::GzipIntoBuffers)
+            .offered(BROWSER_ENCODINGS),
         corked("haproxy"),
         corked("haproxy").playing(Stream::Longer),
         corked("haproxy").playing(Stream::Fast),
         corked("haproxy-2.6").playing(Stream::Longer),
-        held("caddy-2.6-encode", "its first piece is large, and 2.6 does not flush gzip")
-            .playing(Stream::Medium)
-            .offered("gzip"),
-        held("caddy-2.6-encode-all", "minimum_length 1, and 2.6 does not flush gzip")
-            .offered("gzip"),
-        held("envoy-lua-body", "body() waits for the whole answer"),
-        held("traefik-buffering", "reads the whole answer first"),
-        held("apache-ext-filter", "a filter program is handed no flush"),
-        held("varnish-no-stream", "do_stream is off"),
+        waits("caddy-2.6-encode", "its first piece is large, and 2.6 does not flush gzip")
+            .playing(Stream::Medium),
+        waits("caddy-2.6-encode-all", "minimum_length 1, and 2.6 does not flush gzip"),
+        whole("envoy-lua-body", "body() waits for the whole answer"),
+        whole("traefik-buffering", "reads the whole answer first"),
+        whole("apache-ext-filter", "a filter program is handed no flush"),
+        whole("varnish-no-stream", "do_stream is off"),
     ]
 }
 
 /// Origins that hold or batch by themselves: nobody on the way is to be blamed.
 fn origins() -> Vec<Truth> {
-    let batched = |way| truth(way, Verdict::BatchedAtOrigin, "the origin writes four at a time");
+    let batched = |way| {
+        truth(way, Verdict::BatchedAtOrigin, "the origin writes four at a time")
+            .by(CauseId::OriginBatches)
+            .playing(Stream::Batched)
+    };
     let node = |flush, verdict, because| truth(Way::Node(flush), verdict, because).offered("gzip");
-    let mut all: Vec<Truth> = [
-        Way::Relay(Behaviour::Honest),
-        Way::Proxy("nginx"),
-        Way::Proxy("caddy"),
-        Way::Proxy("haproxy-no-delay"),
-    ]
-    .into_iter()
-    .map(|way| batched(way).playing(Stream::Batched))
-    .collect();
-    all.extend([
-        node(Flush::Never, Verdict::BatchedAtOrigin, "its own gzip keeps everything"),
+    vec![
+        batched(Way::Relay(Behaviour::Honest)),
+        batched(Way::Proxy("nginx")),
+        batched(Way::Proxy("caddy")),
+        batched(Way::Proxy("haproxy-no-delay")),
+        node(Flush::Never, Verdict::BatchedAtOrigin, "its own gzip keeps everything")
+            .by(CauseId::CompressedAtOrigin),
         node(Flush::EachEvent, Verdict::Live, "flushes its own gzip after each event"),
         node(Flush::NoTransform, Verdict::Live, "no-transform: nothing is compressed"),
         truth(
@@ -275,26 +294,24 @@ fn origins() -> Vec<Truth> {
             Verdict::BatchedAtOrigin,
             "what nginx is given comes at once",
         )
+        .by(CauseId::CompressedAtOrigin)
         .offered("gzip"),
-    ]);
-    all
+    ]
 }
 
 /// Streams that end early or change their type.
 fn ends() -> Vec<Truth> {
     const CUT: Behaviour = Behaviour::Cut(5);
+    let cut = |way, because| truth(way, Verdict::Truncated, because).by(CauseId::CutOnTheWay);
     vec![
-        truth(Way::Relay(CUT), Verdict::Truncated, "the connection closes after five reads"),
-        truth(
-            Way::ProxyOn("nginx-http10", CUT),
-            Verdict::Truncated,
-            "the same; nginx gives it a well-formed end",
-        ),
+        cut(Way::Relay(CUT), "the connection closes after five reads"),
+        cut(Way::ProxyOn("nginx-http10", CUT), "the same; nginx gives it a well-formed end"),
         truth(
             Way::Proxy("haproxy-type-rewritten"),
             Verdict::TypeChanged,
             "a rule sets text/plain; http-no-delay passes the bytes on at once",
-        ),
+        )
+        .by(CauseId::TypeRewritten),
     ]
 }
 
@@ -311,6 +328,7 @@ mod tests {
         assert_eq!(names.len(), count);
         for truth in all() {
             assert_eq!(truth.stream.script().check(), Ok(()), "{}", truth.name());
+            assert_eq!(truth.cause.is_none(), truth.verdict == Verdict::Live, "{}", truth.name());
         }
     }
 

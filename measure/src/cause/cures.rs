@@ -134,6 +134,10 @@ pub(super) const COMPRESSOR_WAITS: &[Cure] = &[
         place: "the installation",
         lines: "# use Caddy 2.11.4 or newer",
         price: "an upgrade; streams stay compressed. flush_interval -1 does not cure 2.6.2",
+        shown_by: &[
+            ("caddy-2.6-encode", "caddy-encode"),
+            ("caddy-2.6-encode-all", "caddy-encode-all"),
+        ],
         ..MEASURED
     },
     Cure {
@@ -158,19 +162,21 @@ pub(super) const COMPRESSOR_WAITS: &[Cure] = &[
 pub(super) const COMPRESSED_AT_ORIGIN: &[Cure] = &[
     Cure {
         software: Software::NodeCompression,
-        versions: "1.7 and newer",
+        versions: "1.8.1",
         place: "after each event is written",
         lines: "res.flush()",
         price: "each event is a compressed block of its own: worse compression",
-        ..DOCUMENTED
+        shown_by: &[("node-compression", "node-compression-each-event")],
+        ..MEASURED
     },
     Cure {
         software: Software::NodeCompression,
-        versions: "1.7 and newer",
+        versions: "1.8.1",
         place: "the head of each streaming answer",
         lines: "res.setHeader('Cache-Control', 'no-cache, no-transform')",
         price: "the stream is sent uncompressed, and no hop behind may compress it either",
-        ..DOCUMENTED
+        shown_by: &[("node-compression", "node-compression-no-transform")],
+        ..MEASURED
     },
 ];
 
@@ -208,9 +214,18 @@ pub(super) const HOP_BUFFERS: &[Cure] = &[
         software: Software::Apache,
         versions: "2.4.71",
         place: "the location or virtual host",
-        lines: "# take BUFFER out of SetOutputFilter",
-        price: "small writes of the origin are sent as they come",
-        shown_by: &[("apache-buffer", "apache")],
+        lines: "# take the filter program (mod_ext_filter) out of SetOutputFilter",
+        price: "what the program rewrote is no longer rewritten; filters that pass a flush on, such as DEFLATE and BUFFER, may stay",
+        shown_by: &[("apache-ext-filter", "apache")],
+        ..MEASURED
+    },
+    Cure {
+        software: Software::Envoy,
+        versions: "1.40.0",
+        place: "envoy_on_response of the Lua filter",
+        lines: "-- response:bodyChunks() in place of response:body(), or neither",
+        price: "the whole answer is no longer at hand at once",
+        shown_by: &[("envoy-lua-body", "envoy")],
         ..MEASURED
     },
     Cure {
@@ -254,6 +269,15 @@ pub(super) const ORIGIN_BATCHES: &[Cure] = &[Cure {
 }];
 
 pub(super) const TYPE_REWRITTEN: &[Cure] = &[
+    Cure {
+        software: Software::Haproxy,
+        versions: "2.8.25",
+        place: "the frontend or backend whose rule sets it",
+        lines: "http-response set-header Content-Type text/plain unless { res.hdr(Content-Type) -m beg text/event-stream }",
+        price: "the rule holds for everything else; without it the origin's own type stands",
+        shown_by: &[("haproxy-type-rewritten", "haproxy-no-delay")],
+        ..MEASURED
+    },
     Cure {
         software: Software::Nginx,
         versions: "all",
