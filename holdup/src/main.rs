@@ -4,6 +4,7 @@ mod browser;
 mod ci;
 mod cli;
 mod commands;
+mod doctor;
 mod exit;
 mod findings;
 mod interrupt;

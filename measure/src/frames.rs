@@ -83,14 +83,7 @@ pub enum Recognised {
 
 /// Recognises an event as a reader in a browser sees it: id and data, no bytes.
 pub fn recognise(run: RunId, id: &str, data: &str) -> Recognised {
-    let terminal = data == TERMINAL;
-    let mark = FrameMark {
-        seq: None,
-        event: true,
-        text: !terminal && !data.is_empty(),
-        terminal,
-        end: None,
-    };
+    let mark = unnamed(data);
     match parse_id(id) {
         Some((named, seq)) if named == run => {
             Recognised::Ours(FrameMark { seq: Some(seq), ..mark })
@@ -100,9 +93,15 @@ pub fn recognise(run: RunId, id: &str, data: &str) -> Recognised {
     }
 }
 
+/// An event by its data alone.
+fn unnamed(data: &str) -> FrameMark {
+    let terminal = data == TERMINAL;
+    FrameMark { seq: None, event: true, text: !terminal && !data.is_empty(), terminal, end: None }
+}
+
 /// Joins a byte stream's frames to the deliveries that completed them.
 pub struct FrameReader {
-    run: RunId,
+    run: Option<RunId>,
     parser: Parser,
     foreign: u32,
 }
@@ -110,7 +109,12 @@ pub struct FrameReader {
 impl FrameReader {
     /// A reader of one run's stream.
     pub fn new(run: RunId) -> FrameReader {
-        FrameReader { run, parser: Parser::new(), foreign: 0 }
+        FrameReader { run: Some(run), parser: Parser::new(), foreign: 0 }
+    }
+
+    /// A reader of a stream that nobody named: whatever comes is its own.
+    pub fn of_any_run() -> FrameReader {
+        FrameReader { run: None, parser: Parser::new(), foreign: 0 }
     }
 
     /// The frames that these bytes complete; `seen` is given each event's data as well, for a
@@ -134,7 +138,11 @@ impl FrameReader {
                 return;
             };
             let data = event.data();
-            match recognise(run, &event.id(), &data) {
+            let recognised = match run {
+                Some(run) => recognise(run, &event.id(), &data),
+                None => Recognised::Unnamed(unnamed(&data)),
+            };
+            match recognised {
                 Recognised::Ours(mark) | Recognised::Unnamed(mark) => {
                     let mark = FrameMark { end: Some(frame.end), ..mark };
                     seen(&mark, &data);
@@ -204,6 +212,10 @@ mod tests {
         let mut reader = FrameReader::new(RunId(2));
         assert_eq!(reader.feed(&bytes), []);
         assert_eq!(reader.foreign_frames(), 41);
+        let mut anybody = FrameReader::of_any_run();
+        let marks = anybody.feed(&bytes);
+        assert_eq!((marks.len(), anybody.foreign_frames()), (41, 0));
+        assert!(marks.iter().all(|mark| mark.seq.is_none()) && marks[40].terminal);
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub struct Ask {
     pub accept_encoding: Option<String>,
     /// Method, version, more fields, body.
     pub form: Form,
+    /// Whether the run is named in the request, so that frames of another one are strangers; else
+    /// whatever comes is the stream.
+    pub named: bool,
     /// How much of the stream is read; absent for all of it.
     pub limit: Option<Limit>,
     /// Switches of the connection.
@@ -74,6 +77,7 @@ impl Ask {
             headers: HeaderSet::Plain,
             accept_encoding: None,
             form: Form::default(),
+            named: true,
             limit: None,
             options: Options { read_timeout: Some(SILENCE), ..Options::default() },
             slow: None,
@@ -101,7 +105,11 @@ pub fn observe(ask: &Ask, run: RunId) -> Observed {
             let silence = ask.options.read_timeout.unwrap_or(SILENCE);
             arrivals.end = match socket.send_all(&request) {
                 Ok(_) => {
-                    let response = Response::new(arrivals.run);
+                    let response = Response::of(if ask.named {
+                        FrameReader::new(run)
+                    } else {
+                        FrameReader::of_any_run()
+                    });
                     let (end, came) = match ask.limit {
                         None => response.follow(&mut socket, &mut arrivals, silence, ask.slow),
                         Some(limit) => {
@@ -144,7 +152,7 @@ pub fn follow(
     silence: Duration,
     slow: Option<(usize, Duration)>,
 ) -> End {
-    Response::new(arrivals.run).follow(socket, arrivals, silence, slow).0
+    Response::of(FrameReader::new(arrivals.run)).follow(socket, arrivals, silence, slow).0
 }
 
 struct Response {
@@ -154,8 +162,8 @@ struct Response {
 }
 
 impl Response {
-    fn new(run: RunId) -> Response {
-        Response { framer: ResponseFramer::new(), decoder: None, frames: FrameReader::new(run) }
+    fn of(frames: FrameReader) -> Response {
+        Response { framer: ResponseFramer::new(), decoder: None, frames }
     }
 
     /// Also returns the response's head, if it came.

@@ -3,6 +3,7 @@
 mod browse;
 mod causes;
 mod demo;
+mod doctor;
 mod emit;
 mod findings;
 pub(crate) mod judge;
@@ -19,6 +20,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Measure(options) => measure::run(&options),
         Command::Demo(options) => demo::run(&options),
+        Command::Doctor(options) => doctor::run(&options),
         Command::Browse(options) => browse::run(&options),
         Command::Emit(options) => emit::run(&options),
         Command::Selftest(options) => selftest::run(&options),

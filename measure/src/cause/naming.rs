@@ -44,6 +44,8 @@ pub enum Header {
 pub struct Facts {
     /// What the stream shows.
     pub shows: Verdict,
+    /// Where it shows no single pattern: whether a cork is among those that it may be.
+    pub may_be_corked: bool,
     /// Whether its body came compressed.
     pub compressed: bool,
     /// What the same stream shows when no encoding is offered.
@@ -69,6 +71,7 @@ impl Facts {
     pub fn of(shows: Verdict) -> Facts {
         Facts {
             shows,
+            may_be_corked: false,
             compressed: false,
             uncompressed: None,
             origin: Side::Unknown,
@@ -294,11 +297,27 @@ fn buffered(facts: &Facts, can: Can<'_>) -> Answer {
 
 /// A stream that fits two patterns, or none, at this pace.
 fn undecided(facts: &Facts, can: Can<'_>) -> Answer {
+    if can(Missing::Uncompressed, facts.uncompressed.is_some()) {
+        return Answer::Open(Missing::Uncompressed);
+    }
     if facts.origin == Side::Unknown && can(Missing::Beside, false) {
         return Answer::Open(Missing::Beside);
     }
     if can(Missing::OtherPace, facts.other_pace.is_some()) {
         return Answer::Open(Missing::OtherPace);
+    }
+    if facts.may_be_corked && can(Missing::Unchunked, facts.unchunked.is_some()) {
+        return Answer::Open(Missing::Unchunked);
+    }
+    // Bursts that only chunks come in: whatever their times are, chunks wait.
+    if facts.may_be_corked && facts.unchunked == Some(Verdict::Live) {
+        return match facts.origin {
+            Side::Unknown => somewhere(CauseId::ChunksCorked),
+            Side::Timed { .. } | Side::Beside { shows: Verdict::Live, .. } => {
+                named(CauseId::ChunksCorked, Sure::Likely)
+            }
+            Side::Beside { .. } => Answer::CannotTell("the direct way is not live either"),
+        };
     }
     match facts.other_pace {
         // At a pace that decides it is as clear as any other.

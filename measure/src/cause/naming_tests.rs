@@ -154,6 +154,28 @@ fn what_fits_two_patterns_is_played_at_another_pace() {
     let corked = Facts { other_pace: Some(V::Corked), unchunked: Some(V::Live), ..facts.clone() };
     assert_eq!(name(&corked, &all), certain(CauseId::ChunksCorked));
     assert!(matches!(name(&facts, &none), Answer::CannotTell(_)));
+    let alone = Facts::of(V::CannotTell);
+    assert_eq!(name(&alone, &all), Answer::Open(Missing::Uncompressed));
+}
+
+#[test]
+fn bursts_that_only_chunks_come_in_are_a_cork() {
+    let facts = Facts {
+        may_be_corked: true,
+        uncompressed: Some(V::CannotTell),
+        origin: beside(V::Live, false),
+        ..Facts::of(V::CannotTell)
+    };
+    let only = |missing| missing == Missing::Unchunked;
+    assert_eq!(name(&facts, &only), Answer::Open(Missing::Unchunked));
+    let live = Facts { unchunked: Some(V::Live), ..facts.clone() };
+    assert_eq!(name(&live, &none), likely(CauseId::ChunksCorked));
+    let alone = Facts { origin: Side::Unknown, ..live.clone() };
+    assert_eq!(name(&alone, &none), somewhere(CauseId::ChunksCorked));
+    let both = Facts { origin: beside(V::CannotTell, false), ..live };
+    assert!(matches!(name(&both, &none), Answer::CannotTell(_)));
+    let same = Facts { unchunked: Some(V::CannotTell), ..facts };
+    assert!(matches!(name(&same, &none), Answer::CannotTell(_)));
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! The arguments of `holdup doctor`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use measure::cell::ETHERNET_MSS;
+
+use crate::ci::Files;
+use crate::cli::Mss;
+
+/// Requests at most, unless said otherwise: what one may ask of somebody else's service without
+/// having asked them.
+const MAX_REQUESTS: u32 = 20;
+/// How long one stream is read at most: the longest of the emitter's own here takes 6 s, and a
+/// model has begun to speak by then.
+const SECONDS: u32 = 30;
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// The stream, as its readers reach it: http://HOST[:PORT]/PATH
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// The same stream on a way without the suspect, such as the origin itself
+    #[arg(long, value_name = "URL")]
+    pub(crate) against: Option<String>,
+    /// The method; it is never varied
+    #[arg(long, value_name = "METHOD", default_value = "GET")]
+    pub(crate) method: String,
+    /// A header to send with every request, such as 'Authorization: Bearer …'; repeatable
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    /// A file to send as the body of every request; it is never varied
+    #[arg(long, value_name = "FILE")]
+    pub(crate) body: Option<PathBuf>,
+    /// Requests at most, in all
+    #[arg(long, value_name = "N", default_value_t = MAX_REQUESTS,
+          value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) max_requests: u32,
+    /// How long one stream is read at most
+    #[arg(long, value_name = "SECONDS", default_value_t = SECONDS,
+          value_parser = clap::value_parser!(u32).range(1..=600))]
+    pub(crate) seconds: u32,
+    /// Payload of a TCP segment towards us in bytes, or `loopback` to leave it to the link
+    #[arg(long, value_name = "N|loopback", default_value_t = Mss(Some(ETHERNET_MSS)))]
+    pub(crate) mss: Mss,
+    /// A folder for doctor.json and the raw runs; it must not hold a diagnosis yet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// The folder of an earlier diagnosis: plays its deciding experiment again and says cured
+    /// or not
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub(crate) verify: Option<PathBuf>,
+    /// Print the diagnosis as JSON to standard output, everything else to standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) files: Files,
+}
+
+impl Doctor {
+    /// How long one stream is read at most.
+    pub(crate) fn limit(&self) -> Duration {
+        Duration::from_secs(self.seconds.into())
+    }
+}

@@ -1,0 +1,263 @@
+//! Plays experiments with the native client.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use measure::script::{Body, EVENT_STREAM, Script};
+use measure::verdict::arrivals::Sighting;
+use measure::verdict::{Finding, Verdict};
+use measure::{Arrivals, End, Ledger, RunId, Span};
+use recv_client::{Ask, Form, Limit, Observed};
+use serde_json::json;
+
+use super::behind::{Asker, Behind, NoLedger};
+use super::budget::Budget;
+use super::engine::Executor;
+use super::evidence::{Raw, Run};
+use super::experiment::{Experiment, Offer, Way};
+use super::judge;
+use super::stop::Stop;
+use super::target::Target;
+use crate::interrupt::Interrupt;
+
+/// Bytes of one stream at most: well above the largest played here, and an end for a firehose.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The native client, with what it may ask.
+pub(crate) struct Native {
+    /// The URL in question.
+    pub(crate) through: Target,
+    /// The way without the suspect.
+    pub(crate) beside: Option<Target>,
+    /// Our own emitter, when it stands behind.
+    pub(crate) behind: Option<Behind>,
+    /// What is played as it is.
+    pub(crate) base: Script,
+    /// Method, headers, body.
+    pub(crate) form: Form,
+    /// How long a stream is read at most.
+    pub(crate) limit: Duration,
+    /// Segment payload towards us.
+    pub(crate) mss: Option<u32>,
+    /// How many requests may be made.
+    pub(crate) budget: Budget,
+    /// Whether somebody wants this to end.
+    pub(crate) interrupt: Interrupt,
+    /// Where the raw runs go.
+    pub(crate) keep: Option<std::fs::File>,
+}
+
+impl Native {
+    /// Looks for our own emitter behind the URL.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub(crate) fn look_behind(&mut self) -> Result<(), Stop> {
+        self.behind = self.asker().find()?;
+        if self.behind.is_some() {
+            self.budget.keep_back();
+        }
+        Ok(())
+    }
+
+    fn asker(&mut self) -> Asker<'_> {
+        Asker { target: &self.through, form: &self.form, budget: &mut self.budget }
+    }
+
+    /// Looks at the clock once more, after everything.
+    ///
+    /// # Errors
+    /// When it is not the clock it was.
+    pub(crate) fn check_clock(&mut self) -> Result<(), Stop> {
+        match self.behind.clone() {
+            Some(behind) => self.asker().check_clock(&behind),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether our emitter plays this experiment's stream.
+    fn plays(&self, experiment: &Experiment) -> bool {
+        self.behind.is_some() && experiment.way == Way::Through
+    }
+
+    fn ask(&self, experiment: &Experiment, run: RunId) -> Option<(Ask, Option<Script>)> {
+        let target = match experiment.way {
+            Way::Through => &self.through,
+            Way::Beside => self.beside.as_ref()?,
+        };
+        let script = self.plays(experiment).then(|| experiment.play.script(&self.base));
+        let path = match &script {
+            Some(script) => {
+                let mut query = vec![("run", run.to_string())];
+                query.extend(script.to_query()?);
+                let query = serde_urlencoded::to_string(query).ok()?;
+                format!("{}?{query}", target.sibling("stream"))
+            }
+            None => target.path(),
+        };
+        let mut ask = Ask::plain(target.address, String::new());
+        ask.target = target.to(path);
+        ask.headers = experiment.headers();
+        ask.accept_encoding = experiment.accept_encoding();
+        ask.form = target.form(&self.form);
+        ask.form.minor = u8::from(!experiment.http10);
+        ask.named = script.is_some();
+        ask.options.segment = self.mss;
+        ask.options.read_timeout = Some(self.limit);
+        ask.limit = Some(Limit { time: self.limit, bytes: MOST_BYTES });
+        Some((ask, script))
+    }
+
+    fn ledger(&mut self, run: RunId) -> Result<Option<Ledger>, Stop> {
+        let Some(behind) = self.behind.clone().filter(|behind| behind.ledgers) else {
+            return Ok(None);
+        };
+        match self.asker().ledger(&behind, run) {
+            Ok(ledger) => Ok(Some(ledger)),
+            Err(NoLedger::Unknown) => Ok(None),
+            Err(NoLedger::Restarted) => {
+                let what = "the emitter was started anew in between".to_string();
+                Err(Stop::Shifted { what })
+            }
+            Err(NoLedger::Elsewhere) => {
+                if let Some(behind) = &mut self.behind {
+                    behind.ledgers = false;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn keep(&mut self, experiment: &Experiment, raw: &Raw) {
+        let Some(file) = &mut self.keep else { return };
+        let line = json!({ "experiment": experiment, "arrivals": raw.arrivals,
+                           "ledger": raw.ledger, "stopped": raw.stopped });
+        // What cannot be kept is still judged and shown; the diagnosis itself says what was seen.
+        let _ = writeln!(file, "{line}");
+    }
+}
+
+impl Executor for Native {
+    fn price(&self, experiment: &Experiment) -> Option<u32> {
+        let play = experiment.play;
+        let changes_body = play.bytes.or(play.pace_ms).or(play.frames).is_some() || play.halves;
+        let paced = matches!(self.base.body, Body::Paced { .. });
+        if !play.is_as_it_is() && (!self.plays(experiment) || changes_body && !paced) {
+            return None;
+        }
+        if experiment.way == Way::Beside && self.beside.is_none() {
+            return None;
+        }
+        let ledger =
+            self.plays(experiment) && self.behind.as_ref().is_some_and(|behind| behind.ledgers);
+        Some(1 + u32::from(ledger))
+    }
+
+    fn left(&self) -> u32 {
+        self.budget.left()
+    }
+
+    fn play(&mut self, experiment: &Experiment) -> Result<Run, Stop> {
+        if self.interrupt.came() {
+            return Err(Stop::Interrupted);
+        }
+        let run = RunId(fastrand::u128(..));
+        let asked = self.ask(experiment, run).filter(|_| self.budget.take());
+        let Some((ask, script)) = asked else {
+            let what = "an experiment was chosen that cannot be asked".into();
+            return Err(Stop::Unreachable { what });
+        };
+        let Observed { arrivals, head, stopped } = observe(&ask, run);
+        let finite = script.is_some();
+        let target = match (experiment.way, &self.beside) {
+            (Way::Beside, Some(beside)) => beside,
+            _ => &self.through,
+        };
+        let left = stopped && !finite;
+        let found = classify(experiment, &arrivals, head.as_ref(), left, (target, &ask));
+        let ledger = if finite { self.ledger(run)? } else { None };
+        let uncertainty = self.behind.as_ref().and_then(Behind::uncertainty);
+        let uncertainty = uncertainty.unwrap_or_default();
+        let raw = Raw { arrivals, ledger, uncertainty, script, stopped: left };
+        self.keep(experiment, &raw);
+        let alone = match found {
+            Ok(None) => judge::alone(&raw),
+            Ok(Some(what)) => {
+                let finding = Finding::new(Verdict::Failed, what);
+                Sighting { finding, candidates: Vec::new() }
+            }
+            Err(stop) => return Err(stop),
+        };
+        Ok(Run { experiment: *experiment, alone, raw: Some(raw), head })
+    }
+}
+
+/// Reads on a thread of its own, which runs before other work where that may be.
+fn observe(ask: &Ask, run: RunId) -> Observed {
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            wire::priority::raise();
+            recv_client::observe(ask, run)
+        });
+        // A panic of the reader is ours, not the endpoint's: it goes on.
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// What an answer is before its times are looked at: a stream (`None`), a failure of this
+/// experiment alone, or the end of all.
+fn classify(
+    experiment: &Experiment,
+    arrivals: &Arrivals,
+    head: Option<&wire::http1::Head>,
+    left: bool,
+    (target, ask): (&Target, &Ask),
+) -> Result<Option<String>, Stop> {
+    let through = experiment.way == Way::Through;
+    // A control that cannot be had, or a variation that is refused, ends only itself.
+    let varied = !through || experiment.offer != Offer::Own || experiment.http10;
+    let or_alone =
+        |stop: Stop, alone: bool| if alone { Ok(Some(stop.to_string())) } else { Err(stop) };
+    let events = arrivals.frames().filter(|(_, frame)| frame.event).count() as u32;
+    let limit = Span(ask.limit.map_or(0, |limit| limit.time.as_micros() as i64));
+    let Some(status) = arrivals.status else {
+        let what = match &arrivals.end {
+            End::TimedOut { .. } => return or_alone(Stop::Silent { limit, events }, !through),
+            End::Failed { what } => what.clone(),
+            _ => format!("{} closed the connection without an answer", ask.address),
+        };
+        return or_alone(Stop::Unreachable { what }, !through);
+    };
+    let header = |name: &str| head.and_then(|head| head.header(name)).map(String::from);
+    match status {
+        200 => {}
+        300..=399 => {
+            let to = header("location").map(|to| target.location(&to));
+            let to = to.unwrap_or_else(|| "nowhere".into());
+            return or_alone(Stop::Redirect { status, to }, !through);
+        }
+        401 | 403 | 407 => {
+            return or_alone(Stop::Login { what: format!("status {status}") }, !through);
+        }
+        429 => return Err(Stop::RateLimited { retry_after: header("retry-after") }),
+        500.. => return Err(Stop::Server { status, retry_after: header("retry-after") }),
+        _ => return or_alone(Stop::Refused { status }, varied),
+    }
+    let content_type = arrivals.content_type.clone().unwrap_or_else(|| "no content type".into());
+    let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if events == 0 && media == "text/html" {
+        let what = "a page in text/html".to_string();
+        return or_alone(Stop::Login { what }, !through);
+    }
+    let timed_out = matches!(arrivals.end, End::TimedOut { .. });
+    if timed_out && (events == 0 || !left) {
+        return or_alone(Stop::Silent { limit, events }, !through);
+    }
+    if events == 0 && media != EVENT_STREAM {
+        return or_alone(Stop::NoStream { content_type }, varied);
+    }
+    if events == 0 && arrivals.end == End::Closed {
+        return or_alone(Stop::Empty, varied);
+    }
+    Ok(None)
+}

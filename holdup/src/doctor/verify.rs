@@ -1,0 +1,183 @@
+//! Plays the deciding experiment again after a person's change: cured or not.
+
+use measure::cause::CauseId;
+use measure::verdict::Verdict;
+use serde::Serialize;
+
+use super::diagnosis::Answer;
+use super::engine::Executor;
+use super::evidence::Evidence;
+use super::experiment::{Client, Experiment};
+use super::record::{Line, Record};
+use super::stop::Stop;
+use crate::exit::{Exit, Problem};
+use crate::junit::State;
+
+/// Live runs of the stream in question that make it cured: one may be luck on a busy machine.
+const RUNS: usize = 2;
+/// How often it is played for that, runs that the guards take away included.
+const TRIES: usize = 5;
+
+/// What it came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Cured {
+    /// The stream that was held is live.
+    Cured,
+    /// It is not.
+    NotCured,
+    /// It does not show.
+    CannotTell,
+    /// Nothing was measured.
+    Nothing,
+}
+
+impl Cured {
+    /// The exit status.
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            Cured::Cured => Exit::Done,
+            Cured::NotCured => Exit::Found,
+            Cured::CannotTell => Exit::Void,
+            Cured::Nothing => Exit::Nothing,
+        }
+    }
+}
+
+/// What a verification shows.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Verified {
+    /// What it came to.
+    pub(crate) cured: Cured,
+    /// The cause that was found before.
+    pub(crate) cause: CauseId,
+    /// One line.
+    pub(crate) name: String,
+    /// Why.
+    pub(crate) because: Vec<String>,
+    /// What was seen.
+    pub(crate) evidence: Vec<Line>,
+}
+
+impl Verified {
+    pub(crate) fn state(&self) -> State {
+        match self.cured {
+            Cured::Cured => State::Passed,
+            Cured::NotCured => State::Failed(self.name.clone()),
+            Cured::CannotTell => State::Skipped(self.name.clone()),
+            Cured::Nothing => State::Error(self.name.clone()),
+        }
+    }
+}
+
+/// What an earlier diagnosis asks to be verified.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Earlier {
+    cause: CauseId,
+    question: Experiment,
+}
+
+impl Earlier {
+    /// From its document.
+    pub(crate) fn of(record: &Record) -> Result<Earlier, Problem> {
+        let diagnosis = &record.diagnosis;
+        match (diagnosis.answer, diagnosis.cause, diagnosis.deciding.first()) {
+            (Answer::Cause, Some(cause), Some(question)) => {
+                Ok(Earlier { cause, question: *question })
+            }
+            _ => Err(Problem::usage(
+                "the earlier diagnosis found no cause, so there is nothing to verify: run it without --verify",
+            )),
+        }
+    }
+}
+
+/// Verifies.
+pub(crate) fn verify(
+    earlier: &Earlier,
+    executor: &mut dyn Executor,
+    tell: &mut dyn FnMut(&Experiment),
+) -> Verified {
+    let mut evidence = Evidence::default();
+    let stopped = play(earlier, executor, tell, &mut evidence).err();
+    let question = &earlier.question;
+    let accepted = evidence.accepted(question);
+    let browser = Experiment::of(Client::Fetch);
+    let shows = evidence.finding(question);
+    // A cure that holds browsers instead is none.
+    let besides = evidence.finding(&browser).filter(|_| browser != *question);
+    let cause = earlier.cause.cause().name;
+    let mut because = Vec::new();
+    let (cured, name) = match (shows.as_ref().map(|f| f.name), besides.as_ref().map(|f| f.name)) {
+        (None, _) => {
+            let why =
+                stopped.as_ref().map_or("too few requests were allowed".into(), Stop::to_string);
+            (Cured::Nothing, format!("nothing was measured: {why}"))
+        }
+        (Some(Verdict::Live), None | Some(Verdict::Live)) if accepted >= RUNS => (
+            Cured::Cured,
+            format!("cured: {cause}, before; live now, in {accepted} of {accepted} runs"),
+        ),
+        (Some(Verdict::Live), Some(other)) if other != Verdict::Live && !is_open(other) => (
+            Cured::NotCured,
+            format!("not cured: live as it was asked, but {} as a browser asks", other.name()),
+        ),
+        (Some(Verdict::Live), _) => {
+            (Cured::CannotTell, "live now, but too few runs were accepted to be sure".into())
+        }
+        (Some(other), _) if is_open(other) => {
+            (Cured::CannotTell, "cannot tell whether it is cured".into())
+        }
+        (Some(other), _) => (Cured::NotCured, format!("not cured: {}", other.name())),
+    };
+    for (experiment, found) in [(question, shows), (&browser, besides)] {
+        because.extend(found.map(|found| format!("{}: {}", experiment.name(), found.because)));
+    }
+    if cured == Cured::NotCured {
+        let hints = earlier.cause.cause().cures.iter().map(|cure| cure.without_effect);
+        let mut hints: Vec<&str> = hints.filter(|hint| !hint.is_empty()).collect();
+        hints.dedup();
+        because.extend(hints.first().map(|hint| format!("If the lines are in place: {hint}")));
+    }
+    because.extend(stopped.map(|stop| format!("Ended early: {stop}")));
+    let lines = evidence.runs.iter().map(|run| Line::of(run, &evidence)).collect();
+    Verified { cured, cause: earlier.cause, name, because, evidence: lines }
+}
+
+/// Whether a verdict leaves open what holds.
+fn is_open(shows: Verdict) -> bool {
+    matches!(shows, Verdict::CannotTell | Verdict::Void | Verdict::Failed | Verdict::NoToken)
+}
+
+fn play(
+    earlier: &Earlier,
+    executor: &mut dyn Executor,
+    tell: &mut dyn FnMut(&Experiment),
+    evidence: &mut Evidence,
+) -> Result<(), Stop> {
+    let question = earlier.question;
+    let mut once = |experiment: Experiment, evidence: &mut Evidence| -> Result<bool, Stop> {
+        let may = executor.price(&experiment).is_some_and(|price| price <= executor.left());
+        if may {
+            tell(&experiment);
+            evidence.runs.push(executor.play(&experiment)?);
+        }
+        Ok(may)
+    };
+    // Beside the suspect first: without the origin's own times it is what the rest is held against.
+    once(question.beside(), evidence)?;
+    for _ in 0..TRIES {
+        if evidence.accepted(&question) >= RUNS || !once(question, evidence)? {
+            break;
+        }
+    }
+    let browser = Experiment::of(Client::Fetch);
+    if question.client != Client::Fetch || !question.play.is_as_it_is() {
+        once(browser, evidence)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;
