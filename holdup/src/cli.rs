@@ -168,12 +168,14 @@ pub(crate) struct Browse {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(measure::plan::MAX_ROUNDS)))]
     pub(crate) runs: u32,
-    /// Rounds of the native reader over the same endpoints, after the browser's; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(0..=i64::from(measure::plan::MAX_ROUNDS)))]
-    pub(crate) native_runs: u32,
-    /// Readers in the page, separated by commas: eventsource, fetch
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "eventsource,fetch")]
+    /// Readers, separated by commas: eventsource, fetch, fetch-worker in the browser, and recv,
+    /// the native one, which confirms each lane without a browser
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "eventsource,fetch,fetch-worker,recv"
+    )]
     pub(crate) readers: Vec<String>,
     #[command(flatten)]
     pub(crate) rig: Rig,

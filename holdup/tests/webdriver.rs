@@ -78,7 +78,7 @@ fn find(program: &str) -> Option<PathBuf> {
 
 /// A plan of the direct path alone, by a service.
 fn by(service: &str, browser: &str, runs: &str) -> Command {
-    let plan = "browse --endpoints direct --readers fetch --native-runs 0 --json";
+    let plan = "browse --endpoints direct --readers fetch --json";
     let mut command = holdup(&plan.split(' ').collect::<Vec<_>>());
     command.args(["--webdriver", service, "--browser", browser, "--runs", runs]);
     command

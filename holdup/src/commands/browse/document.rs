@@ -22,6 +22,8 @@ pub(super) struct Joined {
     store: Option<Store>,
     /// The first thing that left a hole in a plan.
     pub(super) problem: Option<Problem>,
+    /// How many engines have played.
+    pub(super) parts: u32,
     cells: Vec<Cell>,
     /// Cells that stand for a browser that could not be had, and why.
     failed: Vec<(Cell, String)>,
@@ -45,6 +47,7 @@ impl Joined {
             browsers: BTreeMap::new(),
             store,
             problem: None,
+            parts: 0,
             cells: Vec::new(),
             failed: Vec::new(),
             whole: true,
@@ -70,7 +73,8 @@ impl Joined {
             }
             Came::Never(problem) => {
                 let why = problem.to_string();
-                let first = plan.cells.iter().find(|cell| cell.is_direct());
+                let first =
+                    plan.cells.iter().find(|cell| cell.is_direct() && cell.engine.is_some());
                 self.failed.extend(first.map(|cell| (cell.clone(), why)));
             }
             Came::Interrupted => {
@@ -88,28 +92,20 @@ impl Joined {
         }
     }
 
-    /// Adds a plan's cells to the rows.
-    pub(super) fn add(&mut self, plan: &Plan) {
-        self.cells.extend(plan.cells.iter().cloned());
-    }
-
-    /// Whether every engine that could be had played its whole plan.
-    pub(super) fn is_whole(&self) -> bool {
-        self.whole && !self.cells.is_empty()
+    /// Adds a plan's cells to the rows. The native reader's are the same under every engine.
+    fn add(&mut self, plan: &Plan) {
+        for cell in &plan.cells {
+            if !self.cells.contains(cell) {
+                self.cells.push(cell.clone());
+            }
+        }
+        self.parts += 1;
     }
 
     /// What went wrong, when there was only one browser.
     pub(super) fn only_problem(&mut self) -> Option<Problem> {
         let failed = || Some(Problem::nothing(&self.failed.first()?.1));
         self.problem.take().or_else(failed)
-    }
-
-    /// Something went wrong on the way.
-    pub(super) fn fail(&mut self, problem: Option<Problem>) {
-        self.whole = false;
-        if let Some(problem) = problem {
-            self.problem.get_or_insert(problem);
-        }
     }
 
     /// The document so far.

@@ -4,7 +4,6 @@
 //! engine's part. What all of them posted becomes one [`document`].
 
 mod document;
-mod native;
 mod stage;
 
 use std::net::SocketAddr;
@@ -103,9 +102,6 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         joined.write(&joined.document(around(true)));
     }
     progress.finish();
-    if joined.is_whole() && options.native_runs > 0 {
-        native::confirm(&stage, options.native_runs, &rig, &mut joined)?;
-    }
     if interrupt.came() && joined.runs.is_empty() {
         return Ok(Exit::Interrupted);
     }

@@ -49,6 +49,14 @@ pub(super) enum Came {
     Interrupted,
 }
 
+/// What engines before this one played. Rounds are counted on, since the native reader's cells
+/// are the same under every engine and stand close to their control in one round only.
+#[derive(Clone, Copy)]
+struct Earlier {
+    runs: u32,
+    rounds: u32,
+}
+
 /// What every engine plays on.
 pub(super) struct Stage<'a> {
     pub(super) emitter: &'a Emitter,
@@ -131,6 +139,7 @@ impl Stage<'_> {
             return Ok(Came::Never(Problem::nothing(error)));
         }
         let before = joined.runs.len();
+        let earlier = Earlier { runs: before as u32, rounds: joined.parts * plan.rounds };
         let version = driver.version();
         let keep = |post: RunPost| {
             progress.step(&format!("round {} {}", post.round + 1, post.cell));
@@ -138,7 +147,7 @@ impl Stage<'_> {
             let version = version.clone().unwrap_or(own);
             let browser = Browser { version, ..post.browser.clone() };
             joined.browsers.insert(engine.name().to_string(), browser);
-            joined.keep(self.record(post, before))
+            joined.keep(self.record(post, earlier))
         };
         let Some(finished) = self.until_finished(driver, &session, plan, keep).await? else {
             return Ok(Came::Interrupted);
@@ -160,14 +169,13 @@ impl Stage<'_> {
         Ok(Came::Whole)
     }
 
-    /// A posted run with the other sides of its stream. `before` runs were made by engines that
-    /// played earlier.
-    fn record(&self, post: RunPost, before: usize) -> RunRecord {
+    /// A posted run with the other sides of its stream.
+    fn record(&self, post: RunPost, earlier: Earlier) -> RunRecord {
         let run = post.arrivals.run;
         RunRecord {
             cell: post.cell,
-            round: post.round,
-            position: post.position + before as u32,
+            round: post.round + earlier.rounds,
+            position: post.position + earlier.runs,
             ledger: ledger_of(self.emitter, run),
             wire: self.page.wire(run),
             arrivals: post.arrivals,
