@@ -11,6 +11,7 @@ use std::process::{Child, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use common::shown::{Shown, noise};
 use common::{
     alone, document, family, holdup, left, not_found, rows, run, runs, skip_missing, status,
     stderr, wait_for, wait_gone,
@@ -22,23 +23,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 const ENGINES: [&str; 3] = ["chromium", "firefox", "webkit"];
-
-/// Whether the machine was too noisy for a row, or an endpoint is not to be had; the reason is
-/// kept for the end of a test that has other rows to look at.
-fn noise(document: &Document, row: &CellResult) -> Option<String> {
-    let endpoint = document.endpoints.iter().find(|known| known.name == row.cell.endpoint);
-    if let Some(why) = endpoint.and_then(|endpoint| endpoint.failed.as_ref()) {
-        return Some(format!("SKIPPED({}: {why})", row.cell.endpoint));
-    }
-    let verdict = &row.summary.verdict;
-    let noisy = match verdict.name {
-        Verdict::Void | Verdict::PageBusy => true,
-        // One run of two came while the page was busy.
-        Verdict::CannotTell => verdict.because.contains("page-busy"),
-        _ => false,
-    };
-    noisy.then(|| format!("SKIPPED(void: {}: {})", row.id, verdict.because))
-}
 
 fn median(ratio: &Option<measure::stats::RatioSpread>) -> Option<f64> {
     ratio.as_ref().map(|ratio| ratio.median)
@@ -59,7 +43,7 @@ fn agrees_with_the_wire(row: &CellResult, verdict: Verdict) -> Option<String> {
     let (Some(per_delivery), Some(hold)) =
         (median(&summary.frames_per_read), &summary.browser_hold_us)
     else {
-        return Some(format!("SKIPPED(void: {id}: the page was busy, its figures are left out)"));
+        return Some(format!("void: {id}: the page was busy"));
     };
     // An engine may hand one read over in parts, but never makes bursts of what came one by one.
     assert_eq!(per_delivery > 1.5, held, "{id}: {per_delivery}");
@@ -79,34 +63,35 @@ fn every_engine_sees_what_the_wire_and_the_native_reader_see() {
     assert!(matches!(status(&output), 0 | 3), "{}", stderr(&output));
     let document = document(&output);
     assert!(document.complete);
-    let mut skipped = skip_missing(&document);
+    let (missing, mut shown) = (skip_missing(&document), Shown::default());
     for (endpoint, verdict) in [("direct", Verdict::Live), ("haproxy", Verdict::Corked)] {
         let played: Vec<(Option<&str>, Reader)> = rows(&document, endpoint)
             .iter()
             .filter(|row| row.summary.verdict.name != Verdict::Failed)
             .map(|row| (row.cell.engine.as_deref(), row.cell.reader))
             .collect();
-        if skipped.is_none() {
+        if missing.is_none() {
             let readers = [Reader::Eventsource, Reader::Fetch, Reader::FetchWorker];
             let each = |engine| readers.map(|reader| (Some(engine), reader));
             let mut wanted: Vec<_> = ENGINES.into_iter().flat_map(each).collect();
             wanted.push((None, Reader::Recv));
             assert_eq!(played, wanted, "one document, in one order");
         }
-        for row in rows(&document, endpoint) {
-            let noise = noise(&document, row).or_else(|| match row.summary.verdict.name {
-                // A browser that is not here: said already.
-                Verdict::Failed if row.cell.engine.is_some() => None,
-                _ if row.cell.engine.is_some() => agrees_with_the_wire(row, verdict),
-                found => {
-                    assert_eq!(found, verdict, "{}: {}", row.id, row.summary.verdict.because);
-                    None
+        // A row without a browser in one's name is that of a browser that is not here.
+        let here = |row: &&CellResult| row.browser.is_some() || row.cell.engine.is_none();
+        for row in rows(&document, endpoint).into_iter().filter(here) {
+            let noise = noise(&document, row).or_else(|| {
+                if row.cell.engine.is_some() {
+                    return agrees_with_the_wire(row, verdict);
                 }
+                let found = &row.summary.verdict;
+                assert_eq!(found.name, verdict, "{}: {}", row.id, found.because);
+                None
             });
-            skipped = skipped.or(noise);
+            shown.row(row, noise);
         }
     }
-    skipped.inspect(|why| println!("{why}"));
+    shown.end(missing);
 }
 
 /// One run of all engines for several tests: the head at once, the first byte 600 ms later.
@@ -159,10 +144,11 @@ fn firefox_first_byte() {
         return;
     }
     let document = document(&late.output);
-    let mut skipped = skip_missing(&document);
+    let (missing, mut shown) = (skip_missing(&document), Shown::default());
     for row in document.cells.iter().filter(|row| row.browser.is_some()) {
-        if let Some(why) = noise(&document, row) {
-            skipped.get_or_insert(why);
+        let noise = noise(&document, row);
+        shown.row(row, noise.clone());
+        if noise.is_some() {
             continue;
         }
         let summary = &row.summary;
@@ -177,7 +163,7 @@ fn firefox_first_byte() {
         let settled_with_the_first_byte = after > 500_000;
         assert_eq!(settled_with_the_first_byte, run.cell.contains("firefox"), "{after} µs");
     }
-    skipped.inspect(|why| println!("{why}"));
+    shown.end(missing);
 }
 
 #[test]
