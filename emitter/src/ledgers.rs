@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use measure::ledger::Entry;
-use measure::script::{Body, Script};
+use measure::script::{Body, Piece, Script};
 use measure::{Ledger, RunId};
 
 use crate::follow::{SharedLedger, table_bytes, with};
@@ -36,7 +36,17 @@ fn script_bytes(script: &Script) -> usize {
             writes.iter().map(|write| size_of_val(write) + size_of_val(&*write.pieces)).sum()
         }
     };
-    headers + writes
+    headers + writes + text_bytes(script)
+}
+
+/// A chat answer's text, which its script holds as it is.
+fn text_bytes(script: &Script) -> usize {
+    let Body::Writes { writes } = &script.body else { return 0 };
+    let literal = |piece: &Piece| match piece {
+        Piece::Literal { text, .. } => text.len(),
+        _ => 0,
+    };
+    writes.iter().flat_map(|write| &write.pieces).map(literal).sum()
 }
 
 /// What is known of a run.
@@ -204,6 +214,15 @@ mod tests {
         };
         uneven.script.body = Body::Writes { writes: (0..41).map(write).collect() };
         assert!(bytes_of(&uneven) >= bytes_of(&even) + 41 * size_of::<(u64, measure::Span)>());
+    }
+
+    #[test]
+    fn a_chat_answers_text_is_counted() {
+        let mut chat = ledger(1);
+        let piece = Piece::Literal { text: "x".repeat(5_000), frame: true };
+        let write = measure::script::Write { due_us: measure::Span::ZERO, pieces: vec![piece] };
+        chat.script.body = Body::Writes { writes: vec![write] };
+        assert!(bytes_of(&chat) >= 5_000);
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //! Parts: [`pacer`] wakes streams at absolute deadlines; [`play`] is the response body that
 //! yields a script's writes; [`listener`] wraps every connection so that the writes themselves
 //! are stamped; [`follow`] turns stamped writes into ledger lines; [`ledgers`] keeps a bounded
-//! number of ledgers; [`routes`] is the HTTP side and [`page`] its files; `worker` is a thread
-//! that serves streams and nothing else; [`server`] starts and stops the whole; [`system`] is what
-//! is asked of the operating system.
+//! number of ledgers; [`routes`] is the HTTP side, `chat` its routes that real chat services have,
+//! and [`page`] its files; `worker` is a thread that serves streams and nothing else; [`server`]
+//! starts and stops the whole; [`system`] is what is asked of the operating system.
 
 pub mod assets;
+mod chat;
 pub mod follow;
 pub mod ledgers;
 pub mod listener;

@@ -20,6 +20,7 @@ use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+use crate::chat;
 use crate::follow::Follow;
 use crate::ledgers::{Ledgers, Lookup};
 use crate::listener::Connection;
@@ -55,6 +56,7 @@ pub fn router(app: App, more: Router) -> Router {
         .route("/stream", get(stream))
         .route("/clock", get(clock))
         .route("/instance", get(instance))
+        .merge(chat::routes())
         .with_state(app)
         .merge(elsewhere)
 }
@@ -86,13 +88,13 @@ pub fn open_to_pages(headers: &mut HeaderMap) {
     }
 }
 
-fn open(mut response: Response) -> Response {
+pub(crate) fn open(mut response: Response) -> Response {
     open_to_pages(response.headers_mut());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-fn refuse(status: StatusCode, why: impl Into<String>) -> Response {
+pub(crate) fn refuse(status: StatusCode, why: impl Into<String>) -> Response {
     open((status, format!("{}\n", why.into())).into_response())
 }
 
@@ -102,70 +104,114 @@ async fn stream(
     Extension(pacer): Extension<Pacer>,
     method: Method,
     version: Version,
-    asked: HeaderMap,
+    headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
     let (named, script) = match parse(query.as_deref().unwrap_or_default()) {
         Ok(parsed) => parsed,
         Err(why) => return refuse(StatusCode::BAD_REQUEST, why),
     };
-    let close = script.framing == Framing::Close || version == Version::HTTP_10;
-    let mut response = Response::new(Body::empty());
-    if close {
-        // hyper writes a body without chunks or length only into a response of HTTP/1.0.
-        *response.version_mut() = Version::HTTP_10;
-    }
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // No header that nobody asked for: what a proxy's first segment holds begins with the head,
-    // and ours is to be no larger than a plain server's.
-    if asked.contains_key(header::ORIGIN) {
-        open_to_pages(headers);
-    }
-    let run = named.unwrap_or_else(|| RunId(fastrand::u128(..)));
-    if named.is_none()
-        && let Ok(value) = HeaderValue::from_str(&run.to_string())
-    {
-        headers.insert(HeaderName::from_static("holdup-run"), value);
-    }
-    for extra in &script.headers {
-        let name = HeaderName::from_bytes(extra.name.as_bytes());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&extra.value)) {
-            headers.insert(name, value);
-        }
-    }
+    let asked = Asked { connection, pacer, version, headers };
+    let playing = Playing {
+        named,
+        run: named.unwrap_or_else(|| RunId(fastrand::u128(..))),
+        script,
+        content_type: "text/event-stream",
+        status: StatusCode::OK,
+    };
     if method == Method::HEAD {
         // A look at the headers is no run.
-        return response;
+        return playing.head(&asked);
     }
-    connection.set_nagle(script.nagle);
-    let started = now();
-    let script = Arc::new(script);
-    let ledger = app.ledgers.begin(Ledger {
-        run,
-        instance: app.instance.to_string(),
-        attempts: 1,
-        script: Script::clone(&script),
-        upstream_protocol: format!("{version:?}"),
-        segment_bytes: connection.segment_bytes,
-        started,
-        entries: Vec::new(),
-        writes: 0,
-        body_bytes: 0,
-        done: None,
-        broken: None,
-    });
-    // A second request of the same run is counted, and played without being entered.
-    let entered = ledger.map(|ledger| {
-        let follow = Follow::new(Arc::clone(&ledger));
-        let progress = follow.progress();
-        connection.follow(follow);
-        Entered { ledger, progress }
-    });
-    let play = Play::new(script, run, started, pacer, entered, Arc::clone(&app.stopping));
-    *response.body_mut() = Body::new(play);
-    response
+    app.play(asked, playing)
+}
+
+/// Who asked, and how.
+pub(crate) struct Asked {
+    pub(crate) connection: Connection,
+    pub(crate) pacer: Pacer,
+    pub(crate) version: Version,
+    pub(crate) headers: HeaderMap,
+}
+
+/// What is to be played.
+pub(crate) struct Playing {
+    /// The run that the client named.
+    pub(crate) named: Option<RunId>,
+    /// The run: that one, or one of our own.
+    pub(crate) run: RunId,
+    pub(crate) script: Script,
+    pub(crate) content_type: &'static str,
+    pub(crate) status: StatusCode,
+}
+
+impl Playing {
+    /// The response without its body.
+    fn head(&self, asked: &Asked) -> Response {
+        let close = self.script.framing == Framing::Close || asked.version == Version::HTTP_10;
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        if close {
+            // hyper writes a body without chunks or length only into a response of HTTP/1.0.
+            *response.version_mut() = Version::HTTP_10;
+        }
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // No header that nobody asked for: what a proxy's first segment holds begins with the
+        // head, and ours is to be no larger than a plain server's.
+        if asked.headers.contains_key(header::ORIGIN) {
+            open_to_pages(headers);
+        }
+        if self.named.is_none()
+            && let Ok(value) = HeaderValue::from_str(&self.run.to_string())
+        {
+            headers.insert(HeaderName::from_static("holdup-run"), value);
+        }
+        for extra in &self.script.headers {
+            let name = HeaderName::from_bytes(extra.name.as_bytes());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&extra.value)) {
+                headers.insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+impl App {
+    /// Answers with a script, and keeps its ledger.
+    pub(crate) fn play(self, asked: Asked, playing: Playing) -> Response {
+        let mut response = playing.head(&asked);
+        let Asked { connection, pacer, version, .. } = asked;
+        let Playing { run, script, .. } = playing;
+        connection.set_nagle(script.nagle);
+        let started = now();
+        let script = Arc::new(script);
+        let ledger = self.ledgers.begin(Ledger {
+            run,
+            instance: self.instance.to_string(),
+            attempts: 1,
+            script: Script::clone(&script),
+            upstream_protocol: format!("{version:?}"),
+            segment_bytes: connection.segment_bytes,
+            started,
+            entries: Vec::new(),
+            writes: 0,
+            body_bytes: 0,
+            done: None,
+            broken: None,
+        });
+        // A second request of the same run is counted, and played without being entered.
+        let entered = ledger.map(|ledger| {
+            let follow = Follow::new(Arc::clone(&ledger));
+            let progress = follow.progress();
+            connection.follow(follow);
+            Entered { ledger, progress }
+        });
+        let play = Play::new(script, run, started, pacer, entered, self.stopping);
+        *response.body_mut() = Body::new(play);
+        response
+    }
 }
 
 /// The run id, if one is named, and the script out of a query.

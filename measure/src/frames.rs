@@ -21,6 +21,11 @@ const WORDS: [&str; 24] = [
 /// Up to this much room a frame carries one word, so that a page shows the sentence word by word.
 const ONE_WORD_ROOM: usize = 16;
 
+/// The word whose turn it is in the sentence that synthetic tokens make.
+pub fn word(index: usize) -> &'static str {
+    WORDS[index % WORDS.len()]
+}
+
 /// Renders one frame of exactly `bytes` bytes: `id:`, `data:`, and a comment line that fills it
 /// up to its size.
 pub fn render(out: &mut Vec<u8>, run: RunId, seq: u32, bytes: u32, terminal: bool) {

@@ -1,5 +1,6 @@
 //! How events are carried: the body's bytes to payloads, whatever the content type says. A
-//! middle hop may rewrite the type; it cannot rewrite what the first byte of the body is.
+//! middle hop may rewrite the type; it cannot rewrite what the body's first byte is. A stream of
+//! lines that begins with what is no JSON (`: keep-alive`) must be named to be read.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -56,10 +56,12 @@ fn check_writes(writes: &[Write]) -> Result<(), ScriptError> {
             return Err(bad("it is due before the start"));
         }
         for piece in &write.pieces {
-            last_completes = false;
             match piece {
                 Piece::Frame { bytes } | Piece::Part { bytes, .. } => {
                     in_range("frame_bytes", *bytes, MIN_FRAME_BYTES, MAX_FRAME_BYTES)?;
+                }
+                Piece::Literal { text, .. } => {
+                    in_range("the bytes of a text", text.len() as u64, 1, MAX_FRAME_BYTES.into())?;
                 }
                 Piece::Comment => {}
             }
@@ -73,8 +75,7 @@ fn check_writes(writes: &[Write]) -> Result<(), ScriptError> {
                     open = (to < bytes).then_some((*bytes, *to));
                 }
                 (_, Some(_)) => return Err(bad("a frame in parts is not finished")),
-                (Piece::Frame { .. }, None) => last_completes = true,
-                (Piece::Comment, None) => {}
+                (_, None) => last_completes = piece.completes_frame(),
             }
         }
     }

@@ -72,6 +72,36 @@ pub enum Piece {
     },
     /// A comment frame (`: ping` and a blank line): bytes without an event.
     Comment,
+    /// Given text, byte for byte, as a chat answer has it.
+    Literal {
+        /// The text.
+        text: String,
+        /// Whether a frame with a sequence number is whole with it. What is none (a keep-alive,
+        /// the beginning of a frame that a later piece completes) has no line in the ledger.
+        frame: bool,
+    },
+}
+
+impl Piece {
+    /// Bytes on the wire.
+    pub fn length(&self) -> u64 {
+        match self {
+            Piece::Frame { bytes } => u64::from(*bytes),
+            Piece::Part { from, to, .. } => u64::from(to.saturating_sub(*from)),
+            Piece::Comment => frames::COMMENT.len() as u64,
+            Piece::Literal { text, .. } => text.len() as u64,
+        }
+    }
+
+    /// Whether a frame with a sequence number is whole with it.
+    pub fn completes_frame(&self) -> bool {
+        match self {
+            Piece::Frame { .. } => true,
+            Piece::Part { bytes, to, .. } => to == bytes,
+            Piece::Comment => false,
+            Piece::Literal { frame, .. } => *frame,
+        }
+    }
 }
 
 /// One write and when it is due, counted from the stream's start.
@@ -320,15 +350,9 @@ impl Script {
     pub fn total_bytes(&self) -> u64 {
         match &self.body {
             Body::Paced { frames, frame_bytes, .. } => u64::from(*frames) * u64::from(*frame_bytes),
-            Body::Writes { writes } => writes
-                .iter()
-                .flat_map(|write| &write.pieces)
-                .map(|piece| match piece {
-                    Piece::Frame { bytes } => u64::from(*bytes),
-                    Piece::Part { from, to, .. } => u64::from(to.saturating_sub(*from)),
-                    Piece::Comment => frames::COMMENT.len() as u64,
-                })
-                .sum(),
+            Body::Writes { writes } => {
+                writes.iter().flat_map(|write| &write.pieces).map(Piece::length).sum()
+            }
         }
     }
 
@@ -352,15 +376,8 @@ impl Script {
                 let mut layout = Vec::new();
                 for (index, write) in writes.iter().enumerate() {
                     for piece in &write.pieces {
-                        let (length, completes) = match piece {
-                            Piece::Frame { bytes } => (u64::from(*bytes), true),
-                            Piece::Part { bytes, from, to } => {
-                                (u64::from(to.saturating_sub(*from)), to == bytes)
-                            }
-                            Piece::Comment => (frames::COMMENT.len() as u64, false),
-                        };
-                        at += length;
-                        if completes {
+                        at += piece.length();
+                        if piece.completes_frame() {
                             layout.push((at, index));
                         }
                     }

@@ -32,6 +32,24 @@ impl Player<'_> {
     }
 }
 
+impl Player<'_> {
+    fn render(&self, piece: &Piece, out: &mut Vec<u8>) {
+        let frame = |out: &mut Vec<u8>, bytes| {
+            frames::render(out, self.run, self.seq, bytes, self.seq == self.last);
+        };
+        match piece {
+            Piece::Comment => out.extend_from_slice(frames::COMMENT),
+            Piece::Literal { text, .. } => out.extend_from_slice(text.as_bytes()),
+            Piece::Frame { bytes } => frame(out, *bytes),
+            Piece::Part { bytes, from, to } => {
+                let mut whole = Vec::new();
+                frame(&mut whole, *bytes);
+                out.extend_from_slice(&whole[*from as usize..*to as usize]);
+            }
+        }
+    }
+}
+
 impl Iterator for Player<'_> {
     /// Due time after the start and the bytes.
     type Item = (Span, Vec<u8>);
@@ -46,33 +64,8 @@ impl Iterator for Player<'_> {
             }
             Body::Writes { writes } => {
                 for piece in &writes[self.index].pieces {
-                    match piece {
-                        Piece::Comment => out.extend_from_slice(frames::COMMENT),
-                        Piece::Frame { bytes } => {
-                            frames::render(
-                                &mut out,
-                                self.run,
-                                self.seq,
-                                *bytes,
-                                self.seq == self.last,
-                            );
-                            self.seq += 1;
-                        }
-                        Piece::Part { bytes, from, to } => {
-                            let mut whole = Vec::new();
-                            frames::render(
-                                &mut whole,
-                                self.run,
-                                self.seq,
-                                *bytes,
-                                self.seq == self.last,
-                            );
-                            out.extend_from_slice(&whole[*from as usize..*to as usize]);
-                            if to == bytes {
-                                self.seq += 1;
-                            }
-                        }
-                    }
+                    self.render(piece, &mut out);
+                    self.seq += u32::from(piece.completes_frame());
                 }
             }
         }

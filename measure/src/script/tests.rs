@@ -94,6 +94,32 @@ fn frames_in_parts_must_join_and_the_last_must_be_whole() {
 }
 
 #[test]
+fn given_text_goes_out_byte_for_byte() {
+    let literal = |text: &str, frame| Piece::Literal { text: text.into(), frame };
+    let write = |due, pieces| Write { due_us: Span::millis(due), pieces };
+    let script = |writes| Script { body: Body::Writes { writes }, ..Script::headline() };
+    let good = script(vec![
+        write(0, vec![literal(": ok\n\n", false), literal("data: ü", false)]),
+        write(5, vec![literal("\n\n", true), literal("data: [DONE]\n\n", true)]),
+    ]);
+    assert_eq!(good.check(), Ok(()));
+    let bytes: Vec<u8> = good.player(RUN).flat_map(|(_, bytes)| bytes).collect();
+    assert_eq!(String::from_utf8(bytes).unwrap(), ": ok\n\ndata: ü\n\ndata: [DONE]\n\n");
+    assert_eq!((good.frame_ends(), good.write_of_frames()), (vec![16, 30], vec![1, 1]));
+    assert_eq!((good.total_bytes(), good.to_query()), (30, None));
+    let json = serde_json::to_value(&good).unwrap();
+    assert_eq!(json["body"]["writes"][0]["pieces"][0]["kind"], "literal");
+    assert_eq!(serde_json::from_value::<Script>(json).unwrap(), good);
+
+    for bad in [
+        script(vec![write(0, vec![literal("data: a\n\n", true), literal(": end\n\n", false)])]),
+        script(vec![write(0, vec![literal("", true)])]),
+    ] {
+        assert!(bad.check().is_err(), "{bad:?}");
+    }
+}
+
+#[test]
 fn named_scripts_round_trip_by_name() {
     for name in NAMES {
         let script = Script::from_query([("script", name), ("nagle", "on")]).unwrap();
