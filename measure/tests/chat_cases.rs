@@ -162,6 +162,16 @@ fn keepalive_as_data() {
     }
 }
 
+/// An event with nothing in it is neither malformed nor a token.
+#[test]
+fn empty_data() {
+    let word = delta(r#"{"content":"a"}"#);
+    let (record, answer) =
+        timed(None, &[(1, &word), (2, "data\n\n"), (3, "data:  \n\n"), (4, DONE)]);
+    assert_eq!((answer.events, answer.unreadable_events), (Events(4), Events(0)));
+    assert_eq!((record.text.as_str(), answer.milestones.last_token), ("a", ms(1)));
+}
+
 /// `ndjson-any-cut`
 #[test]
 fn ndjson_any_cut() {

@@ -190,6 +190,7 @@ fn errors_are_read_in_every_form() {
         let answer = ChatAnswer::of(&record, CALL, Some(200), &End::Closed);
         let what = format!("the service reported an error under status 200: {said}");
         assert_eq!(answer.outcome, Outcome::Failed { what }, "{body}");
+        assert_eq!((record.text.as_str(), answer.milestones.ttft), ("", None), "{body}");
     }
 }
 

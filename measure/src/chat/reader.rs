@@ -152,22 +152,14 @@ impl Notes {
                 let facts = shapes::facts(shape, &unit.name, object);
                 self.facts(mark, id, facts);
             }
-            (Some(shape), None) if shape.is_json() && !data.trim().is_empty() => {
-                self.error_event(&unit.name, data);
-                self.push(ChatMark { kind: Kind::Malformed, ..mark }, id);
+            (Some(shape), None) if shape.is_json() => {
+                let error = plain(&unit.name, None, data).error;
+                self.record.error = self.record.error.take().or(error);
+                let kind = if data.trim().is_empty() { mark.kind } else { Kind::Malformed };
+                self.push(ChatMark { kind, ..mark }, id);
             }
-            (Some(_), None) => {
-                self.error_event(&unit.name, data);
-                self.facts(mark, id, plain(json.as_ref(), data));
-            }
+            (Some(_), None) => self.facts(mark, id, plain(&unit.name, json.as_ref(), data)),
             (None, _) => self.undecided(mark, id, unit, json.as_ref(), data),
-        }
-    }
-
-    /// An event called `error` is one, whatever its data.
-    fn error_event(&mut self, name: &str, data: &str) {
-        if name == "error" {
-            self.record.error.get_or_insert_with(|| ServiceError::plain(data));
         }
     }
 
@@ -182,11 +174,8 @@ impl Notes {
         let is_object = matches!(json, Some(Json::Object(_)));
         let facts = match json.filter(|_| is_object) {
             Some(object) => shapes::facts(Shape::Sse, &unit.name, object),
-            None => plain(json, data),
+            None => plain(&unit.name, json, data),
         };
-        if !is_object {
-            self.error_event(&unit.name, data);
-        }
         self.record.error = self.record.error.take().or(facts.error);
         let undecided = Undecided {
             frame: self.record.frames.len(),
@@ -286,10 +275,14 @@ impl Notes {
     }
 }
 
-/// Data that is no object, in a plain stream: a JSON text is unwrapped, all else is itself.
-fn plain(json: Option<&Json>, data: &str) -> Facts {
+/// Data that is no object, in a plain stream: a JSON text is unwrapped, all else is itself. An
+/// event called `error` is one, whatever its data.
+fn plain(name: &str, json: Option<&Json>, data: &str) -> Facts {
     match json {
-        Some(json @ Json::Text(_)) => shapes::facts(Shape::Sse, "", json),
+        _ if name == "error" => {
+            Facts { error: Some(ServiceError::plain(data)), ..Facts::default() }
+        }
+        Some(json @ Json::Text(_)) => shapes::facts(Shape::Sse, name, json),
         _ => shapes::plain_text(data),
     }
 }

@@ -15,7 +15,7 @@ pub(super) use plain::of_text as plain_text;
 
 /// What an event says. `name` is the event's own where it has one, as SSE events do.
 pub(super) fn facts(shape: Shape, name: &str, json: &Json) -> Facts {
-    let facts = match shape {
+    let mut facts = match shape {
         Shape::OpenaiChat => openai_chat::facts(json),
         Shape::OpenaiResponses => openai_responses::facts(name, json),
         Shape::Anthropic => anthropic::facts(name, json),
@@ -23,6 +23,10 @@ pub(super) fn facts(shape: Shape, name: &str, json: &Json) -> Facts {
         Shape::Gemini => gemini::facts(json),
         Shape::Sse | Shape::Ndjson => plain::facts(json),
     };
-    let error = facts.error.or_else(|| ServiceError::in_event(name, json));
-    Facts { error, ..facts }
+    facts.error = facts.error.or_else(|| ServiceError::in_event(name, json));
+    if shape.is_plain() && facts.error.is_some() {
+        // What looks like text is the error's.
+        facts.text.clear();
+    }
+    facts
 }
