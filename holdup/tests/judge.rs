@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
+#[allow(dead_code, reason = "each of the tests that share it uses its own part")]
 mod synthetic;
 
 use std::path::Path;

@@ -107,6 +107,8 @@ fn cell(script: &Script) -> Cell {
         request: Request::plain(),
         link: Link { mss: None, pooled: None, nagle: script.nagle },
         concurrency: 1,
+        stream: None,
+        page_work_us: None,
         script: script.clone(),
     }
 }

@@ -63,15 +63,18 @@ impl Script {
         };
         match key {
             "frames" => {
-                *frames = value.parse().map_err(|_| unreadable("frames", "it must be a whole number"))?;
+                *frames =
+                    value.parse().map_err(|_| unreadable("frames", "it must be a whole number"))?;
             }
             "frame_bytes" => {
-                *frame_bytes =
-                    value.parse().map_err(|_| unreadable("frame_bytes", "it must be a whole number"))?;
+                *frame_bytes = value
+                    .parse()
+                    .map_err(|_| unreadable("frame_bytes", "it must be a whole number"))?;
             }
             "interval_ms" => {
-                *interval_us = Span::from_millis_text(value)
-                    .ok_or_else(|| unreadable("interval_ms", "it must be a number of milliseconds"))?;
+                *interval_us = Span::from_millis_text(value).ok_or_else(|| {
+                    unreadable("interval_ms", "it must be a number of milliseconds")
+                })?;
             }
             _ => return Err(ScriptError::UnknownParameter(key.chars().take(40).collect())),
         }

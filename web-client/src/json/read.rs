@@ -307,6 +307,7 @@ fn piece(json: &Json) -> Piece {
             to: json.small("to"),
         },
         "comment" => Piece::Comment,
+        "literal" => Piece::Literal { text: json.text("text"), frame: json.flag("frame") },
         other => {
             json.unknown("a piece of kind ", other);
             Piece::Comment

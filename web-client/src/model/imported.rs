@@ -71,8 +71,10 @@ fn of_file(cell: CellResult, runs: &[RunRecord]) -> Row {
 impl Model {
     /// Shows a document instead of what was measured here.
     pub fn show_document(&self, name: String, mut document: Document) {
-        let rows =
-            std::mem::take(&mut document.cells).into_iter().map(|cell| of_file(cell, &[])).collect();
+        let rows = std::mem::take(&mut document.cells)
+            .into_iter()
+            .map(|cell| of_file(cell, &[]))
+            .collect();
         self.put_imported(Some(Imported { name, document, rows, pictures: Vec::new() }));
     }
 

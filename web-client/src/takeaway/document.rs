@@ -298,6 +298,9 @@ fn piece_written(piece: &Piece) -> Writing {
             .put("from", *from)
             .put("to", *to),
         Piece::Comment => Writing::new().put("kind", "comment"),
+        Piece::Literal { text, frame } => {
+            Writing::new().put("kind", "literal").put("text", text).put("frame", *frame)
+        }
     }
 }
 

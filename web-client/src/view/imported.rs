@@ -215,7 +215,10 @@ fn bar(row: &Row, longest: Span) -> String {
         // A bar has no length below nothing.
         let share = measured.span.as_micros() as f64 / longest.as_micros().max(1) as f64;
         let width = decimal((share * 100.0).max(0.0), 2);
-        bar.push_str(&filled("<span class=\"¤\" style=\"width:¤%\"></span>", &[part.class(), &width]));
+        bar.push_str(&filled(
+            "<span class=\"¤\" style=\"width:¤%\"></span>",
+            &[part.class(), &width],
+        ));
     }
     bar
 }
