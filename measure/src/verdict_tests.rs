@@ -103,6 +103,22 @@ fn a_buffer_that_the_next_frames_beginning_fills_is_no_timer() {
 }
 
 #[test]
+fn heads_in_the_first_of_two_buffers_do_not_hide_them() {
+    let ledger = ledger(&Script::paced(200, Span::millis(5), 60).unwrap());
+    // nginx's buffers of 4 KB as they were read: 66, 68 and 66 events.
+    let ends = [65, 133, 199];
+    let mut stream = arrivals(&ledger, |seq| {
+        let end = ends.iter().find(|end| **end >= seq).copied().unwrap_or(199);
+        i64::from((end + 1).min(199) - seq) * 5_000 + 60
+    });
+    for (delivery, bytes) in stream.deliveries.iter_mut().zip([4_177, 4_104, 3_929]) {
+        delivery.bytes = Some(bytes);
+    }
+    let found = finding(&stream, &ledger);
+    assert_eq!(found.name, Verdict::BufferBursts, "{}", found.because);
+}
+
+#[test]
 fn late_bursts_of_about_a_segment_are_not_called_a_buffers() {
     // What a busy machine makes of a cork at a fast pace: whole segments and a frame or two more,
     // each released by its own last frame.

@@ -84,12 +84,20 @@ pub(super) fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) 
         full.iter().filter_map(|burst| Some(Span(burst.bytes? as i64))).collect();
     stats::sort(&mut sizes);
     let size = nearest_rank(&sizes, 0.5)?.as_micros();
-    // A buffer's bursts differ by less than a frame.
+    // A buffer's bursts differ by less than a frame; the first has heads in it besides.
     let frames: u32 = full.iter().map(|burst| burst.frames).sum();
     let bytes: u64 = full.iter().filter_map(|burst| burst.bytes).sum();
     let frame = bytes as f64 / f64::from(frames.max(1));
-    let most = frame.min(thresholds.buffer_spread * size as f64);
-    let near = sizes.iter().filter(|other| (other.as_micros() - size).abs() as f64 <= most).count();
+    let spread = thresholds.buffer_spread * size as f64;
+    let first = bursts.first();
+    let near = full
+        .iter()
+        .filter(|burst| {
+            let most = if first.is_some_and(|first| first == **burst) { spread } else { frame };
+            let apart = burst.bytes.map(|bytes| (bytes as i64 - size).abs() as f64);
+            apart.is_some_and(|apart| apart <= most.min(spread))
+        })
+        .count();
     // A sender that waits for full segments gives bursts of a little more than one, the more so
     // the later it gets to run: they are no sign of a buffer of that size.
     let segment = i64::from(measurement.segment_bytes.unwrap_or_default());
