@@ -50,16 +50,18 @@ impl Store {
 
     /// Appends one run, whole or not at all.
     pub(crate) fn keep(&mut self, run: &RunRecord) -> Result<(), StoreError> {
-        let path = self.folder.join(RUNS);
-        let mut line = serde_json::to_vec(run)
-            .map_err(|error| named("write", &path)(io::Error::other(error)))?;
-        line.push(b'\n');
-        let before = self.runs.metadata().map_err(named("look at", &path))?.len();
-        self.runs.write_all(&line).map_err(|error| {
-            // A half-written line would spoil the runs before it for a reader.
-            let _ = self.runs.set_len(before);
-            named("append to", &path)(error)
-        })
+        append(&mut self.runs, &self.folder.join(RUNS), run)
+    }
+
+    /// Appends one run to a file of another name in the folder: runs that belong to no row.
+    pub(crate) fn keep_beside(&self, name: &str, run: &RunRecord) -> Result<(), StoreError> {
+        let path = self.folder.join(name);
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(named("open", &path))?;
+        append(&mut file, &path, run)
     }
 
     /// Puts the document in place of an earlier one.
@@ -78,6 +80,18 @@ impl Store {
             named("replace", &path)(error)
         })
     }
+}
+
+fn append(file: &mut File, path: &Path, run: &RunRecord) -> Result<(), StoreError> {
+    let mut line =
+        serde_json::to_vec(run).map_err(|error| named("write", path)(io::Error::other(error)))?;
+    line.push(b'\n');
+    let before = file.metadata().map_err(named("look at", path))?.len();
+    file.write_all(&line).map_err(|error| {
+        // A half-written line would spoil the runs before it for a reader.
+        let _ = file.set_len(before);
+        named("append to", path)(error)
+    })
 }
 
 #[cfg(test)]
@@ -128,7 +142,11 @@ mod tests {
         assert_eq!(runs, [run(), run()]);
         let text = fs::read_to_string(out.join(RESULTS)).unwrap();
         assert!(Document::from_json(&text).unwrap().complete);
-        assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "nothing else is left");
+        store.keep_beside("others.ndjson", &run()).unwrap();
+        store.keep_beside("others.ndjson", &run()).unwrap();
+        let others = fs::read_to_string(out.join("others.ndjson")).unwrap();
+        assert_eq!(others, lines);
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 3, "nothing else is left");
     }
 
     #[test]

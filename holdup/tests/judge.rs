@@ -20,14 +20,15 @@ fn judge(folder: &Path) -> (Output, String) {
 
 #[test]
 fn verdicts_that_follow_from_their_runs_are_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let results = synthetic::headline();
-    results.write(folder.path());
-    let (output, said) = judge(folder.path());
-    assert_eq!(status(&output), 0, "{}", stderr(&output));
-    let rows = results.document.cells.len();
-    let end = format!("0 with another verdict, 0 with other words, {rows} the same.\n");
-    assert!(said.ends_with(&end), "{said}");
+    for results in [synthetic::headline(), synthetic::browser()] {
+        let folder = tempfile::tempdir().unwrap();
+        results.write(folder.path());
+        let (output, said) = judge(folder.path());
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        let rows = results.document.cells.len();
+        let end = format!("0 with another verdict, 0 with other words, {rows} the same.\n");
+        assert!(said.ends_with(&end), "{said}");
+    }
 }
 
 #[test]

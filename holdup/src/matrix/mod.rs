@@ -10,6 +10,7 @@ mod show;
 mod tally;
 mod truths;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -58,67 +59,83 @@ pub(crate) fn run(options: &cli::Matrix) -> Outcome {
     let mut store =
         options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
     let busy = if options.busy { busy::keep_busy()? } else { Vec::new() };
+    let describe = |runs: &[RunRecord], complete| {
+        let machine = measure::results::Machine { load_after: machine::load(), ..before.clone() };
+        let matrix = Matrix {
+            schema: tally::SCHEMA.into(),
+            complete,
+            command: std::env::args().collect(),
+            seed,
+            started_at: started_at.clone(),
+            busy: options.busy,
+            machine,
+            rows: rows(&truths, &plan, runs, &bench.rig),
+        };
+        let document = document(&matrix, &truths, &plan, runs, &bench.rig);
+        (matrix, document)
+    };
     let mut runs: Vec<RunRecord> = Vec::new();
+    let mut round = None;
     let mut native = Native { rig: &bench.rig, emitter: &emitter };
     let played = runner::play(&bench.rig.playable(&plan), &mut native, &interrupt, |run| {
+        // However this ends, documents with what came before the present round stand.
+        let written = match (&store, &options.out) {
+            (Some(store), Some(folder)) if round != Some(run.round) => {
+                keep(store, folder, &describe(&runs, false))
+            }
+            _ => Ok(()),
+        };
+        round = Some(run.round);
         let ledger = of_run(&truths, &run).is_none_or(|truth| truth.way.has_ledger());
         let kept = match &mut store {
             Some(store) if ledger => store.keep(&run),
-            _ => Ok(()),
+            Some(store) => store.keep_beside(ORIGINS, &run),
+            None => Ok(()),
         };
         runs.push(run);
-        kept
+        written.and(kept.map_err(Problem::nothing))
     });
     drop(busy);
     // A full disk ends the playing; what was played is shown all the same.
-    let (complete, problem) = match played {
+    let (complete, mut problem) = match played {
         Ok(complete) => (complete, None),
-        Err(error) => (false, Some(Problem::nothing(error))),
+        Err(error) => (false, Some(error)),
     };
-    let after = measure::results::Machine { load_after: machine::load(), ..before };
-    let matrix = Matrix {
-        schema: tally::SCHEMA.into(),
-        complete,
-        command: std::env::args().collect(),
-        seed,
-        started_at: started_at.clone(),
-        busy: options.busy,
-        machine: after.clone(),
-        rows: rows(&truths, &plan, &runs, &bench.rig),
-    };
-    if let (Some(store), Some(folder)) = (&store, &options.out) {
-        plan.cells.retain(|cell| {
-            let own = truths.iter().find(|truth| truth.way.endpoint() == cell.endpoint);
-            own.is_none_or(|truth| truth.way.has_ledger())
-        });
-        let (of_ledger, of_origins) = runs
-            .iter()
-            .cloned()
-            .partition::<Vec<_>, _>(|run| plan.cells.iter().any(|cell| cell.id() == run.cell));
-        let endpoints = bench.rig.endpoints.clone();
-        let guards = Guards::default();
-        let document = Document {
-            schema: SCHEMA.into(),
-            complete,
-            command: matrix.command.clone(),
-            seed,
-            started_at,
-            machine: after,
-            cells: derive_cells(
-                &plan.cells,
-                &of_ledger,
-                &endpoints,
-                &std::collections::BTreeMap::new(),
-                &guards,
-            ),
-            guards,
-            endpoints,
-        };
-        store.replace(&document).map_err(Problem::nothing)?;
-        keep(folder, &matrix, &of_origins)?;
+    let described = describe(&runs, complete);
+    if let (Some(store), Some(folder)) = (&store, &options.out)
+        && let Err(error) = keep(store, folder, &described)
+    {
+        problem.get_or_insert(error);
     }
-    let exit = tell(&matrix, options)?;
+    let exit = tell(&described.0, options)?;
     problem.map_or(Ok(exit), Err)
+}
+
+/// The rows that a ledger is kept of, as a results document, for `holdup report` and `judge`.
+fn document(
+    matrix: &Matrix,
+    truths: &[Truth],
+    plan: &Plan,
+    runs: &[RunRecord],
+    rig: &Rig,
+) -> Document {
+    let has_ledger = |cell: &&Cell| {
+        let own = truths.iter().find(|truth| truth.way.endpoint() == cell.endpoint);
+        own.is_none_or(|truth| truth.way.has_ledger())
+    };
+    let cells: Vec<Cell> = plan.cells.iter().filter(has_ledger).cloned().collect();
+    let guards = Guards::default();
+    Document {
+        schema: SCHEMA.into(),
+        complete: matrix.complete,
+        command: matrix.command.clone(),
+        seed: matrix.seed,
+        started_at: matrix.started_at.clone(),
+        machine: matrix.machine.clone(),
+        cells: derive_cells(&cells, runs, &rig.endpoints, &BTreeMap::new(), &guards),
+        guards,
+        endpoints: rig.endpoints.clone(),
+    }
 }
 
 /// The rows that were asked for. Node is slow when it must share its processor, and rightly
@@ -235,16 +252,15 @@ fn by_arrivals(truth: &Truth, run: &RunRecord, truths: &[Truth], runs: &[RunReco
     }
 }
 
-/// Puts the document, and the runs that no ledger is kept of, into the folder.
-fn keep(folder: &Path, matrix: &Matrix, origins: &[RunRecord]) -> Result<(), Problem> {
+/// Puts both documents into the folder.
+fn keep(
+    store: &Store,
+    folder: &Path,
+    (matrix, document): &(Matrix, Document),
+) -> Result<(), Problem> {
+    store.replace(document).map_err(Problem::nothing)?;
     let text = serde_json::to_string_pretty(matrix).map_err(Problem::nothing)?;
-    put(&folder.join(MATRIX), &format!("{text}\n"))?;
-    let mut lines = String::new();
-    for run in origins {
-        lines.push_str(&serde_json::to_string(run).map_err(Problem::nothing)?);
-        lines.push('\n');
-    }
-    if lines.is_empty() { Ok(()) } else { put(&folder.join(ORIGINS), &lines) }
+    put(&folder.join(MATRIX), &format!("{text}\n"))
 }
 
 /// Prints the matrix and writes the files for CI.
