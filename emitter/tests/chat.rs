@@ -86,6 +86,7 @@ fn what_is_not_streamed_comes_whole_when_a_stream_would_have_ended() {
         ("/api/chat", r#"{"stream":false}"#, Shape::OllamaChat),
         ("/api/generate", r#"{"stream":false}"#, Shape::OllamaGenerate),
         ("/v1beta/models/g:generateContent", "{}", Shape::Gemini),
+        ("/v1/models/g:generateContent", "{}", Shape::Gemini),
     ];
     for (path, body, shape) in routes {
         let run = RunId(7);
@@ -187,9 +188,15 @@ fn errors_keepalives_and_truncated_answers() {
             assert_eq!(record.shape, Some(shape), "{path}");
             (ChatAnswer::of(&record, got.call, Some(200), &End::Closed), record)
         };
+        let run = RunId(500);
+        let numbered = with_query(path, &format!("run={run}&error_after=1&interval_ms=1"));
+        let record = post(emitter.address(), &numbered, body).record(None, run);
+        let numbers = record.frames.iter().map(|mark| mark.seq);
+        assert!(numbers.eq((0..).take(record.frames.len()).map(Some)), "{path}: errors as well");
         let (answer, record) = outcome("error_after=2&interval_ms=1");
         assert!(matches!(answer.outcome, Outcome::Failed { .. }), "{path}: {answer:?}");
         assert_eq!(record.text, "the token", "{path}: the partial text is kept");
+        assert_eq!(record.frames.last().unwrap().seq, None, "{path}: nobody asked for numbers");
         let (answer, _) = outcome("end=none&interval_ms=1");
         assert_eq!(answer.outcome, Outcome::Truncated, "{path}");
         let (answer, record) =

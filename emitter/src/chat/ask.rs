@@ -43,7 +43,9 @@ pub(super) fn shape_of(path: &str) -> Option<(Shape, Option<(&str, bool)>)> {
         "/api/chat" => Shape::OllamaChat,
         "/api/generate" => Shape::OllamaGenerate,
         _ => {
-            let (model, method) = path.strip_prefix("/v1beta/models/")?.rsplit_once(':')?;
+            let model = ["/v1beta/models/", "/v1/models/"].iter();
+            let mut model = model.filter_map(|prefix| path.strip_prefix(prefix));
+            let (model, method) = model.next()?.rsplit_once(':')?;
             let stream = match method {
                 "streamGenerateContent" => true,
                 "generateContent" => false,

@@ -16,7 +16,10 @@ const KEEPALIVE: &str = ": keepalive";
 /// What carries the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carrier {
-    Sse,
+    /// With the number in the `id` field, or within the data.
+    Sse {
+        within: bool,
+    },
     Lines,
     Array,
 }
@@ -58,7 +61,7 @@ pub(super) fn answer(ask: &Ask, run: RunId) -> Answer {
     let (carrier, content_type) = match ask.shape {
         Shape::OllamaChat | Shape::OllamaGenerate => (Carrier::Lines, "application/x-ndjson"),
         Shape::Gemini if ask.array => (Carrier::Array, json),
-        _ => (Carrier::Sse, "text/event-stream"),
+        shape => (Carrier::Sse { within: shape == Shape::Gemini }, "text/event-stream"),
     };
     Answer { script: script(written(carrier, run, &told, writes)), status: 200, content_type }
 }
@@ -158,9 +161,9 @@ fn written(carrier: Carrier, run: RunId, told: &Told, groups: Vec<Due>) -> Vec<W
         let id = format!("{run}-{seq}");
         let closes = told.ended && index == last;
         let (text, frame) = match carrier {
-            Carrier::Sse => sse(&event, &id),
+            Carrier::Sse { within } => sse(event, &id, within),
             Carrier::Lines => line(event, &id),
-            Carrier::Array => element(event, id, seq == 0, closes),
+            Carrier::Array => element(event, &id, seq == 0, closes),
         };
         seq += u32::from(frame);
         Piece::Literal { text, frame }
@@ -174,13 +177,27 @@ fn written(carrier: Carrier, run: RunId, told: &Told, groups: Vec<Due>) -> Vec<W
         .collect()
 }
 
-fn sse(event: &Event, id: &str) -> (String, bool) {
+/// `within` says that the number stands in the data: Google's own client takes an `id` line for
+/// data.
+fn sse(event: Event, id: &str, within: bool) -> (String, bool) {
     let name = event.name.map(|name| format!("event: {name}\n")).unwrap_or_default();
-    match &event.data {
+    let line = if within { String::new() } else { format!("id: {id}\n") };
+    match event.data {
         Data::Comment => (": keep-alive\n\n".into(), false),
-        Data::Text(text) => (format!("{name}id: {id}\ndata: {text}\n\n"), true),
-        Data::Json(json) => (format!("{name}id: {id}\ndata: {json}\n\n"), true),
+        Data::Text(text) => (format!("{name}{line}data: {text}\n\n"), !within),
+        Data::Json(mut json) => {
+            if within {
+                number(&mut json, id);
+            }
+            (format!("{name}{line}data: {json}\n\n"), true)
+        }
     }
+}
+
+/// Puts run and sequence where the shape names its response, or beside everything else.
+fn number(json: &mut Value, id: &str) {
+    let place = if json.get("responseId").is_some() { "responseId" } else { "holdup" };
+    json[place] = id.into();
 }
 
 fn line(event: Event, id: &str) -> (String, bool) {
@@ -188,17 +205,15 @@ fn line(event: Event, id: &str) -> (String, bool) {
         Data::Comment => ("\n".into(), false),
         Data::Text(text) => (format!("{text}\n"), false),
         Data::Json(mut json) => {
-            json["holdup"] = id.into();
+            number(&mut json, id);
             (format!("{json}\n"), true)
         }
     }
 }
 
-fn element(event: Event, id: String, first: bool, last: bool) -> (String, bool) {
+fn element(event: Event, id: &str, first: bool, last: bool) -> (String, bool) {
     let Data::Json(mut json) = event.data else { return ("\n".into(), false) };
-    if json.get("responseId").is_some() {
-        json["responseId"] = id.into();
-    }
+    number(&mut json, id);
     let before = if first { "[" } else { ",\r\n" };
     let after = if last { "\n]\n" } else { "" };
     (format!("{before}{json:#}{after}"), true)

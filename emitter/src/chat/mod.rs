@@ -8,6 +8,7 @@
 //! | `POST /api/chat`, `POST /api/generate` | Ollama |
 //! | `POST /v1beta/models/{model}:streamGenerateContent` | Gemini: an array, or SSE with `alt=sse` |
 //! | `POST /v1beta/models/{model}:generateContent` | Gemini, not streamed |
+//! | the last two under `/v1` | the same, as its newer clients ask |
 //!
 //! A request ([`ask`]) names a plan ([`plan`]): steps and when they are due. The shape's speaker
 //! ([`speakers`]) says each step in its own events, and [`carry`] writes them into a script of

@@ -28,6 +28,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/api/generate", chat())
         // The method stands behind a colon in the same segment.
         .route("/v1beta/models/{model}", chat())
+        .route("/v1/models/{model}", chat())
 }
 
 #[allow(clippy::too_many_arguments, reason = "what a handler asks for comes as its arguments")]
