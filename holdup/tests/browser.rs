@@ -282,10 +282,11 @@ fn an_engine_that_is_missing_is_a_row_and_does_not_stop_the_others() {
 }
 
 /// A long run of one engine, once its first runs are on the disk; `None` where the engine is not
-/// to be had.
+/// to be had. Everything temporary is beside the results.
 fn mid_run(engine: &str, out: &Path) -> Option<Child> {
     let mut child = holdup(&["browse", "--runs", "200", "--endpoints", "direct"])
         .args(["--readers", "fetch", "--browser", engine, "--out", out.to_str().unwrap()])
+        .env("TMPDIR", out.parent().unwrap())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -344,19 +345,27 @@ fn a_webkit_killed_mid_run_ends_it_with_what_was_measured_and_leaves_nothing() {
 }
 
 #[test]
-fn an_interrupt_ends_browser_driver_and_screen() {
+fn however_it_ends_browser_driver_screen_and_their_folder_are_gone() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("results");
-    let Some(child) = mid_run("webkit", &out) else { return };
-    let everybody = family(child.id());
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(status(&output), 130, "{}", stderr(&output));
-    let kept = std::fs::read_to_string(out.join("results.json")).unwrap();
-    assert!(!Document::from_json(&kept).unwrap().complete);
-    let left = wait_gone(&everybody, Duration::from_secs(10));
-    assert!(left.is_empty(), "{left:?}");
+    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("results");
+        let Some(child) = mid_run("webkit", &out) else { return };
+        let everybody = family(child.id());
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        if signal == Signal::SIGINT {
+            assert_eq!(status(&output), 130, "{}", stderr(&output));
+            let kept = std::fs::read_to_string(out.join("results.json")).unwrap();
+            assert!(!Document::from_json(&kept).unwrap().complete);
+        }
+        let left = wait_gone(&everybody, Duration::from_secs(10));
+        assert!(left.is_empty(), "after {signal}: {left:?}");
+        // The results alone.
+        let entries = std::fs::read_dir(folder.path()).unwrap().flatten();
+        let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["results"], "after {signal}");
+    }
 }
 
 #[test]

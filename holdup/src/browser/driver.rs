@@ -179,6 +179,8 @@ fn spawn(
     if let Some(screen) = screen {
         command.env("DISPLAY", screen.name());
     }
+    // Should this program be killed, nobody else would.
+    command.remove_after(scratch);
     command.spawn(&scratch.join("driver.log")).map_err(|error| error.to_string())
 }
 
