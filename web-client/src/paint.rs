@@ -4,7 +4,7 @@
 //! One channel for all lanes, and one message an animation frame. WebKit's channel takes about
 //! 1.5 ms where the others take a few hundredths, and its paint figures are longer by that.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -15,6 +15,12 @@ use crate::browser;
 use crate::guard::Listener;
 use crate::readers::SharedLog;
 
+/// Drawing may take one part in so many of the page's time, from an animation frame's begin to
+/// the first task after it was painted: reading goes first. Where that is quick, as on a machine
+/// that is left alone, every frame is drawn; eight lanes of 200 frames a second on two busy cores
+/// take 15 ms a frame, and are drawn every 60 ms.
+const SHARE: i64 = 4;
+
 /// Streams drawn in one animation frame, each with how many of its deliveries were.
 type Drawn = Vec<(SharedLog, usize)>;
 
@@ -24,6 +30,8 @@ pub struct Painter {
     far: MessagePort,
     /// One for each message that is on its way: no stamp is earlier than its own frame.
     drawn: Rc<RefCell<VecDeque<Drawn>>>,
+    /// When the last frame with new text began, and how long it took; the page's clock.
+    last: Rc<(Cell<i64>, Cell<i64>)>,
     _listener: Listener,
 }
 
@@ -33,10 +41,12 @@ impl Painter {
         let channel = MessageChannel::new().ok()?;
         let (near, far) = (channel.port1(), channel.port2());
         let drawn: Rc<RefCell<VecDeque<Drawn>>> = Rc::default();
+        let last = Rc::new((Cell::new(i64::MIN / 2), Cell::new(0)));
         let listener = {
-            let drawn = drawn.clone();
+            let (drawn, last) = (drawn.clone(), last.clone());
             Listener::new(&near, "message", move |_| {
                 let at = browser::now_us();
+                last.1.set(at - last.0.get());
                 let frame = drawn.borrow_mut().pop_front();
                 for (log, count) in frame.unwrap_or_default() {
                     log.borrow_mut().note_painted(count, at);
@@ -44,7 +54,14 @@ impl Painter {
             })
         };
         near.start();
-        Some(Painter { near, far, drawn, _listener: listener })
+        Some(Painter { near, far, drawn, last, _listener: listener })
+    }
+
+    /// Whether this animation frame may be drawn: not while the one before is not painted, nor so
+    /// soon after it that drawing would take more than its share.
+    pub fn may_draw(&self) -> bool {
+        let (began, took) = (self.last.0.get(), self.last.1.get());
+        self.drawn.borrow().is_empty() && browser::now_us() - began >= SHARE * took
     }
 
     /// To be called in an animation frame: the text of these streams, as far as it has come, is
@@ -54,6 +71,7 @@ impl Painter {
         let count = |log: &SharedLog| log.borrow().arrivals.deliveries.len();
         let drawn: Drawn = unpainted.map(|log| (log.clone(), count(&log))).collect();
         if !drawn.is_empty() && self.far.post_message(&JsValue::NULL).is_ok() {
+            self.last.0.set(browser::now_us());
             self.drawn.borrow_mut().push_back(drawn);
         }
     }

@@ -3,18 +3,15 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use js_sys::{Reflect, Uint8Array};
 use measure::arrivals::{Delivery, End};
 use measure::frames::FrameReader;
 use measure::{RunId, Span, Stamp};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{
-    AbortController, ReadableStreamDefaultReader, Request, RequestCache, RequestCredentials,
-    RequestInit, Response,
-};
+use web_sys::{AbortController, Request, RequestCache, RequestCredentials, RequestInit, Response};
 
 use super::SharedLog;
+use super::chunks::Chunks;
 use crate::browser::{self, describe};
 use crate::once::Once;
 
@@ -94,22 +91,20 @@ async fn read(
     let Some(body) = response.body() else {
         return End::Closed;
     };
-    let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
-    let mut frames = FrameReader::new(run);
+    let (chunks, mut frames) = (Chunks::of(&body), FrameReader::new(run));
     let end = loop {
-        let outcome = JsFuture::from(reader.read()).await;
-        let at = browser::now_us();
+        let (at, chunk) = chunks.next().await;
         if silent.get() {
             return End::Cut;
         }
-        match outcome.map(|chunk| bytes_of(&chunk)) {
+        match chunk {
             Ok(Some(bytes)) => {
                 deliver(&bytes, at, &mut frames, log);
                 browser::work(work);
             }
             Ok(None) => break End::Closed,
             // What the framing calls an error after the head is a stream that was cut.
-            Err(_) => break End::Cut,
+            Err(()) => break End::Cut,
         }
     };
     log.borrow_mut().read_out(frames);
@@ -126,16 +121,6 @@ fn note_head(response: &Response, at: i64, log: &SharedLog) {
     arrivals.content_type = header("content-type");
     // Seen only where the answer exposes it to other origins.
     arrivals.content_encoding = header("content-encoding").filter(|coding| coding != "identity");
-}
-
-/// The bytes of what `read()` settled with; `None` at the end.
-fn bytes_of(chunk: &JsValue) -> Option<Vec<u8>> {
-    let done = Reflect::get(chunk, &JsValue::from_str("done")).ok()?;
-    if done.is_truthy() {
-        return None;
-    }
-    let value = Reflect::get(chunk, &JsValue::from_str("value")).ok()?;
-    Some(value.dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec()).unwrap_or_default())
 }
 
 fn deliver(bytes: &[u8], at: i64, frames: &mut FrameReader, log: &SharedLog) {

@@ -3,6 +3,7 @@
 //! A reader takes the time first, in its callback, then writes into a plain [`Log`]; nothing
 //! reactive is touched there. Dropping a [`Stream`] closes it and lets its handlers go.
 
+mod chunks;
 pub mod eventsource;
 pub mod fetch;
 pub mod open;

@@ -14,6 +14,7 @@ use measure::arrivals::{Delivery, End};
 use measure::clock::{ClockSync, RoundTrip};
 use measure::frames::FrameReader;
 use measure::{RunId, Span, Stamp};
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent};
 
@@ -28,8 +29,21 @@ pub const SCRIPT: &str = "/pkg/worker.js";
 /// machine a second; this is what nobody would wait for.
 const ANSWER_LIMIT_MS: u32 = 10_000;
 
+/// A message of the worker. What it does not carry is undefined; times are milliseconds of the
+/// worker's own clock.
+#[wasm_bindgen]
+extern "C" {
+    type Message;
+    #[wasm_bindgen(method, getter)]
+    fn id(this: &Message) -> u32;
+    #[wasm_bindgen(method, getter)]
+    fn at(this: &Message) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn bytes(this: &Message) -> JsValue;
+}
+
 /// What a message is told to: it came then, by the page's clock; an error when the worker is gone.
-type Heard = Rc<dyn Fn(i64, Result<&JsValue, &str>)>;
+type Heard = Rc<dyn Fn(i64, Result<&Message, &str>)>;
 
 /// Who waits for messages, by the number that they carry.
 type Waiting = Rc<RefCell<Vec<(u32, Heard)>>>;
@@ -148,7 +162,7 @@ impl Worker {
         let place = Place::take(
             self,
             Rc::new(move |_, message| {
-                heard.set(message.cloned().map_err(String::from));
+                heard.set(message.map(|message| JsValue::clone(message)).map_err(String::from));
             }),
         )?;
         self.post(what, place.id, extra)?;
@@ -180,10 +194,10 @@ impl Drop for Worker {
 fn on_message(worker: &web_sys::Worker, waiting: Waiting) -> Listener {
     Listener::new(worker, "message", move |event| {
         let at = browser::now_us();
-        let data = event.unchecked_into::<MessageEvent>().data();
-        let id = field(&data, "id").as_f64();
+        let data: Message = event.unchecked_into::<MessageEvent>().data().unchecked_into();
+        let id = data.id();
         let of = |list: &[(u32, Heard)]| {
-            list.iter().find(|(own, _)| Some(f64::from(*own)) == id).map(|(_, heard)| heard.clone())
+            list.iter().find(|(own, _)| *own == id).map(|(_, heard)| heard.clone())
         };
         // What is said to one that has left is heard by nobody.
         let heard = of(&waiting.borrow());
@@ -242,7 +256,7 @@ impl Reading {
             }
             if log.borrow().ended {
                 done.set(());
-            } else if message.is_ok_and(|message| !field(message, "bytes").is_undefined()) {
+            } else if message.is_ok_and(|message| !message.bytes().is_undefined()) {
                 browser::work(work);
             }
         });
@@ -260,22 +274,20 @@ impl Drop for Reading {
 }
 
 fn hear(
-    message: &JsValue,
+    message: &Message,
     at: i64,
     shift: Shift,
     frames: &RefCell<Option<FrameReader>>,
     log: &SharedLog,
 ) {
-    let stamp = |name: &str| {
-        let value = field(message, name);
-        value.as_f64().map(|_| Stamp(micros(&value) + shift.0))
-    };
+    let stamp_of = |value: JsValue| value.as_f64().map(|_| Stamp(micros(&value) + shift.0));
+    let stamp = |name: &str| stamp_of(field(message, name));
     let text = |name: &str| field(message, name).as_string();
     let mut log = log.borrow_mut();
     log.heard_us = at;
-    if let (Some(read), Ok(bytes)) = (stamp("at"), field(message, "bytes").dyn_into::<Uint8Array>())
-    {
-        let bytes = bytes.to_vec();
+    // Nearly all messages are deliveries: they are looked for first.
+    if let Some(read) = stamp_of(message.at()) {
+        let bytes = message.bytes().unchecked_into::<Uint8Array>().to_vec();
         let mut frames = frames.borrow_mut();
         let Some(frames) = frames.as_mut() else { return };
         let marks = frames.feed_with(&bytes, |mark, data| log.say(mark, data));

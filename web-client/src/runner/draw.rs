@@ -10,6 +10,9 @@ pub(super) fn each_frame(model: Model) -> Frames {
     let painter = Painter::new();
     let mut frame = 0_u32;
     Frames::each(move || {
+        if painter.as_ref().is_some_and(|painter| !painter.may_draw()) {
+            return;
+        }
         frame = frame.wrapping_add(1);
         model.paint(frame);
         // The text of every stream is in the document now, before the browser paints this frame.
