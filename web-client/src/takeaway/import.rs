@@ -67,7 +67,7 @@ pub fn check_size(name: &str, bytes: f64) -> Result<(), String> {
     }
     let megabytes = |bytes: f64| ((bytes / 1_048_576.0).ceil() as u64).to_string();
     Err(filled(
-        "¤ has ¤ MB, and this page reads up to ¤: holdup report makes a page of larger ones.",
+        "¤ has ¤ MB, and this page reads up to ¤ MB: holdup report makes a page of larger ones.",
         &[&shortened(name), &megabytes(bytes), &megabytes(MAX_BYTES)],
     ))
 }

@@ -51,7 +51,7 @@ fn table(out: &mut String, document: &Document, block: &Block<'_>) {
     for row in &block.rows {
         let summary = &row.summary;
         let mut entries = vec![
-            text(&row.cell.endpoint),
+            text(&prose::name(row)),
             text(&prose::label(document, row)),
             runs(row),
             words::spread_median(summary.ttft_us.as_ref(), step),
@@ -88,11 +88,7 @@ fn runs(row: &CellResult) -> String {
 /// Why, for every row that is not simply live; whether there was anything to say.
 fn reasons(out: &mut String, row: &CellResult) -> bool {
     let Summary { verdict, excluded_because, .. } = &row.summary;
-    let special = prose::special(row);
-    let mut name = text(&row.cell.endpoint);
-    if !special.is_empty() {
-        name.push_str(&filled(" (¤)", &[&special]));
-    }
+    let name = text(&prose::name(row));
     let mut any = false;
     if verdict.name != Verdict::Live {
         let because = text(&words::sentence(&verdict.because));

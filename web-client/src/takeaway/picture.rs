@@ -16,12 +16,14 @@ const EDGE: u32 = 28;
 const WHO: u32 = 310;
 /// Left end of the charts: after the names, and the names of the axes.
 const CHART_X: u32 = EDGE + WHO + 58;
-const FIGURES_X: u32 = CHART_X + CHART.0 + 36;
+/// Who had the tokens how long, beside the lines that show it.
+const BANDS_X: u32 = CHART_X + CHART.0 + 18;
+const FIGURES_X: u32 = BANDS_X + 190;
 /// Right of the bar with the time to the first token: two columns of figures.
-const COLUMNS: [u32; 2] = [FIGURES_X + 150, FIGURES_X + 288];
-const WIDTH: u32 = COLUMNS[1] + 126 + EDGE;
+const COLUMNS: [u32; 2] = [FIGURES_X + 150, FIGURES_X + 254];
+const WIDTH: u32 = COLUMNS[1] + 90 + EDGE;
 /// Least height of a lane: a name, a verdict and four lines of reason.
-const LANE: u32 = 148;
+const LANE: u32 = 152;
 /// Height of one figure with its name.
 const FIGURE: u32 = 34;
 /// Most lanes in a picture: what a table has more of is no picture.
@@ -98,7 +100,7 @@ struct Sketch {
 }
 
 impl Sketch {
-    /// The ruler above lanes, and the meaning of the colours.
+    /// The ruler above lanes.
     fn scale(&mut self, scale: &Element, y: u32) {
         let small = (12, Look::Soft);
         if let Some(marks) = first(scale, ".marks") {
@@ -108,12 +110,8 @@ impl Sketch {
                 self.svg.text((x, y + 24), Anchor::Middle, small, &text(&mark));
             }
         }
-        let mut x = FIGURES_X;
-        for item in all(scale, ".legend li") {
-            self.bar((x, y + 15), (10, 10), &colours(&item, "::before"));
-            let said = text(&item);
-            self.svg.text((x + 15, y + 24), Anchor::Left, small, &said);
-            x += 30 + said.len() as u32 * 7;
+        if first(scale, ".end").is_some() {
+            self.svg.text((BANDS_X, y + 24), Anchor::Left, small, "held, median");
         }
     }
 
@@ -126,6 +124,7 @@ impl Sketch {
             (".label", (12, Look::Soft), 2),
             (".verdict", (15, Look::Bold), 1),
             (".because", (12, Look::Soft), 4),
+            (".confirm", (12, Look::Soft), 1),
         ] {
             let said = text_of(lane, selector);
             // A line stands on its base: the larger its letters, the more room above it.
@@ -138,11 +137,8 @@ impl Sketch {
         let (ttft, unit) = (text_of(lane, ".ttft .value"), text_of(lane, ".ttft .unit"));
         let ttft = filled("¤ ¤", &[&ttft, &unit]);
         self.svg.text((FIGURES_X, y + 44), Anchor::Left, (34, Look::Ink), &ttft);
-        for (selector, below, style) in
-            [(".what", 62, (12, Look::Soft)), (".runs", 98, (12, Look::Soft))]
-        {
-            let said = text_of(lane, selector);
-            self.svg.text((FIGURES_X, y + below), Anchor::Left, style, &said);
+        for (said, below) in [("first token", 62), (text_of(lane, ".runs").as_str(), 98)] {
+            self.svg.text((FIGURES_X, y + below), Anchor::Left, (12, Look::Soft), said);
         }
         if let Some(split) = first(lane, ".split") {
             let mut x = FIGURES_X;
@@ -164,20 +160,29 @@ impl Sketch {
     /// The slope chart.
     fn chart(&mut self, chart: &Element, y: u32) -> Option<()> {
         let small = (11, Look::Soft);
-        for axis in all(chart, ".axis") {
+        for axis in all(chart, ".axes span") {
             let y = y + 4 + height_of(&axis, chart);
             self.svg.text((CHART_X - 14, y), Anchor::Right, small, &text(&axis));
         }
         let plot = first(chart, ".plot")?;
         let (x, top) = (CHART_X.to_string(), y.to_string());
         self.svg.push(&filled("<g transform=\"translate(¤ ¤)\" fill=\"none\">", &[&x, &top]));
-        for shape in all(&plot, "svg *") {
+        for shape in all(&plot, ".slope *") {
             self.shape(&shape)?;
         }
         self.svg.push("</g>");
         for count in all(&plot, ".count") {
-            let (x, y) = (CHART_X + part_of(&count, &plot) + 9, y + 4 + height_of(&count, &plot));
-            self.svg.text((x, y), Anchor::Left, small, &text(&count));
+            let (x, y) = (CHART_X + part_of(&count, &plot), y + 4 + height_of(&count, &plot));
+            self.svg.text((x, y), Anchor::Middle, small, &text(&count));
+        }
+        for band in all(chart, ".band") {
+            let y = y + height_of(&band, chart);
+            let looks = if band.class_list().contains("late") { Look::Bold } else { Look::Ink };
+            if let Some(name) = first(&band, "dt") {
+                self.bar((BANDS_X, y - 4), (8, 8), &colours(&name, "::before"));
+            }
+            let said = filled("¤ ¤", &[&text_of(&band, "dt"), &text_of(&band, "dd")]);
+            self.svg.text((BANDS_X + 14, y + 4), Anchor::Left, (12, looks), &said);
         }
         Some(())
     }
@@ -218,9 +223,13 @@ fn colours(element: &Element, pseudo: &str) -> Vec<String> {
     let image = value(&looks, "background-image");
     // Each colour ends with a bracket, and begins with the last `r` before its own figures.
     for part in image.split(')') {
-        if let Some((_, figures)) = part.rsplit_once('r').filter(|(_, own)| own.starts_with("gb("))
-        {
-            colours.push(filled("r¤)", &[figures]));
+        let figures = part.rsplit_once('r').map(|(_, figures)| figures);
+        if let Some(figures) = figures.filter(|figures| figures.starts_with("gb(")) {
+            let colour = filled("r¤)", &[figures]);
+            // A stripe has its colour at both ends.
+            if !colours.contains(&colour) {
+                colours.push(colour);
+            }
         }
     }
     colours

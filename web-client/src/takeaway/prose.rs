@@ -25,18 +25,21 @@ impl Block<'_> {
         browser.map_or(1, |browser| browser.clock_step_us)
     }
 
-    /// The sentence that its figures make; `None` where rows have the same name, and before a run.
+    /// The sentence that its figures make; `None` before a run.
     pub fn answer(&self) -> Option<String> {
-        let first = self.rows.first()?;
-        let again = |row: &&&CellResult| row.cell.endpoint == first.cell.endpoint;
-        if self.rows.iter().filter(again).count() > 1 {
-            return None;
-        }
-        let engine = first.browser.as_ref().map_or("unknown", |browser| browser.name.as_str());
+        let browser = self.rows.iter().find_map(|row| row.browser.as_ref());
+        let engine = browser.map_or("unknown", |browser| browser.name.as_str());
         let named: Vec<(String, &CellResult)> =
-            self.rows.iter().map(|row| (row.cell.endpoint.clone(), *row)).collect();
+            self.rows.iter().map(|row| (name(row), *row)).collect();
         words::answer(&named, engine, self.clock_step_us())
     }
+}
+
+/// A row's name in its block: its endpoint, and which stream through it.
+pub fn name(row: &CellResult) -> String {
+    let special = special(row);
+    let between = if special.is_empty() { "" } else { ", " };
+    joined(&[&row.cell.endpoint, between, &special])
 }
 
 /// Whether there is anything to say of a row: a run, excluded or not, or why there was none.
@@ -69,7 +72,7 @@ fn title(row: &CellResult) -> String {
     if *reader == Reader::Recv {
         title.push_str(", read natively");
     } else {
-        title.push_str(&joined(&[", read by ", words::reader(*reader)]));
+        title.push_str(&joined(&[", read by ", words::by(*reader)]));
     }
     if let Some(browser) = &row.browser {
         let engine = words::engine(&browser.name);
@@ -127,30 +130,17 @@ pub fn stream(script: &Script) -> String {
     text
 }
 
-/// What tells a row from the others of its block, besides its endpoint.
-pub fn special(row: &CellResult) -> String {
+/// What tells a row from the others of its endpoint in a block.
+fn special(row: &CellResult) -> String {
     row.cell.stream.map_or(String::new(), |stream| {
         joined(&["stream ", &stream.to_string(), " of ", &row.cell.concurrency.to_string()])
     })
 }
 
-/// What ran at a row's endpoint, and its one setting; without the endpoint's own name.
+/// What ran at a row's endpoint, and its one setting.
 pub fn label(document: &Document, row: &CellResult) -> String {
     let endpoint = document.endpoints.iter().find(|own| own.name == row.cell.endpoint);
-    let mut label = endpoint.map_or(String::new(), |endpoint| {
-        // Configuration words come in backticks, for tables in Markdown.
-        let setting: String = endpoint.label.chars().filter(|letter| *letter != '`').collect();
-        match (&endpoint.proxy, &endpoint.version) {
-            (Some(proxy), Some(version)) => joined(&[proxy, " ", version, ", ", &setting]),
-            _ => setting,
-        }
-    });
-    let special = special(row);
-    if !special.is_empty() {
-        label.push_str("; ");
-        label.push_str(&special);
-    }
-    label
+    endpoint.map_or(String::new(), words::setting)
 }
 
 /// Endpoints that could not be started and so have no row, each with its reason.

@@ -21,7 +21,7 @@ use crate::words;
 pub(crate) const DOT_WIDTHS: [&str; DOT_SIZES.len()] = ["4", "6", "9", "12", "15"];
 
 /// Where the paint's figure stands, and a dot's count: below the page's axis.
-const PAINT_Y: f64 = 93.0;
+pub(crate) const PAINT_Y: f64 = 93.0;
 /// The middle of a count's text.
 const COUNT_Y: f64 = 94.0;
 

@@ -8,14 +8,15 @@ use measure::{Reader, Span};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use crate::geometry;
+use crate::geometry::{self, Picture, SENT_Y};
 use crate::model::imported::Imported;
 use crate::model::{Model, Row, State};
+use crate::split::{Measured, Part};
 use crate::takeaway::prose::{self, Block};
 use crate::view::chart;
 use crate::view::markup::{escaped, filled, joined};
 use crate::view::place::{By, document, effect, find, put};
-use crate::words::{self, Mood};
+use crate::words;
 
 /// Most rows that are shown: the published tables have about a hundred, and past this a page
 /// is no place to read them.
@@ -117,10 +118,8 @@ fn block_markup(imported: &Imported, block: &Block<'_>) -> String {
 }
 
 const SCALE: &str = "<div class=\"scale\"><span></span><div class=\"ruler\" aria-hidden=\"true\">\
-    <span class=\"unit\">ms</span><div class=\"marks\">¤</div></div>\
-    <ul class=\"legend\" aria-label=\"Parts of the time to the first token\">\
-    <li class=\"request\">request</li><li class=\"path\">path</li>\
-    <li class=\"browser\">browser or page</li></ul></div>";
+    <span class=\"unit\">ms</span><div class=\"marks\">¤</div><span class=\"end\">held, median</span>\
+    </div></div>";
 
 fn marks(domain: Span) -> String {
     let mut marks = String::new();
@@ -133,78 +132,114 @@ fn marks(domain: Span) -> String {
 
 fn lane(imported: &Imported, row: &Row, step: i64, (domain, longest): (Span, Span)) -> String {
     let result = &row.result;
-    let (verdict, mood) = words::verdict(result.summary.verdict.name);
-    let mood = match mood {
-        Mood::Good => "good",
-        Mood::Bad => "bad",
-        Mood::Open => "open",
-    };
+    let name = result.summary.verdict.name;
     let because = escaped(&words::because(row));
-    let chart = imported.picture(&result.id).map_or(String::new(), |picture| {
-        let wire = if picture.wire.is_empty() { "" } else { "wire" };
-        filled(CHART, &[wire, &escaped(&picture.described()), &chart::svg(picture, domain)])
-    });
+    let picture = imported.picture(&result.id);
+    let held = held(result, step);
+    let chart = picture.map_or(String::new(), |picture| chart(result, picture, domain, &held));
     filled(
-        "<article class=\"lane\"><div class=\"who\"><div class=\"name\"><h2>¤</h2>\
-         <span class=\"label\">¤</span></div><p class=\"verdict\" data-mood=\"¤\">¤</p>\
-         <p class=\"because\" title=\"¤\">¤</p></div><div class=\"stream\">¤</div>¤</article>",
+        "<article class=\"lane\" data-who=\"¤\"><div class=\"who\"><div class=\"name\"><h2>¤</h2>\
+         <p class=\"label\">¤</p></div><p class=\"verdict\">¤</p><p class=\"because\" title=\"¤\">¤\
+         </p></div><div class=\"stream\">¤</div>¤</article>",
         &[
-            &escaped(&result.cell.endpoint),
+            words::holder(name).class(),
+            &escaped(&prose::name(result)),
             &escaped(&prose::label(&imported.document, result)),
-            mood,
-            verdict,
+            words::verdict(name).0,
             &because,
             &because,
             &chart,
-            &figures_of(row, step, longest),
+            // Beside a chart each part stands at its own place.
+            &figures(row, if picture.is_some() { &[] } else { &held }, step, longest),
         ],
     )
 }
 
-const CHART: &str = "<div class=\"chart\"><span class=\"axis sent\" aria-hidden=\"true\">sent</span>\
-    <span class=\"axis wire\" aria-hidden=\"true\">¤</span>\
-    <span class=\"axis page\" aria-hidden=\"true\">read</span>\
-    <div class=\"plot\" role=\"img\" aria-label=\"¤\">¤</div></div>";
+/// Who had the tokens how long, median of all, as far as the row tells: the part, its text, and
+/// whether it held them.
+fn held(result: &CellResult, step: i64) -> Vec<(Part, String, bool)> {
+    let browser = match result.cell.reader {
+        Reader::FetchWorker => Part::Browser,
+        _ => Part::Either,
+    };
+    let mut held = Vec::new();
+    for part in [Part::Path, browser, Part::Page, Part::Paint] {
+        if let Some(spread) = chart::spread_of(part, &result.summary) {
+            let off = chart::off_of(part, &result.summary, step);
+            let measured = Measured { span: spread.median, off };
+            let late = measured.is_claimed() && geometry::is_late(measured.span);
+            held.push((part, words::measured(measured, step), late));
+        }
+    }
+    held
+}
+
+fn chart(
+    result: &CellResult,
+    picture: &Picture,
+    domain: Span,
+    held: &[(Part, String, bool)],
+) -> String {
+    let axes = picture.axes();
+    let mut names = at(SENT_Y, "sent");
+    let mut heights = Vec::new();
+    let mut above = SENT_Y;
+    for ((axis, _), y) in axes.iter().zip(geometry::heights(axes.len())) {
+        // A native reader has no page.
+        let native = result.cell.reader == Reader::Recv;
+        names.push_str(&at(y, if native { "read" } else { axis.name() }));
+        heights.push((above + y) / 2.0);
+        above = y;
+    }
+    heights.push(chart::PAINT_Y);
+    let mut bands = String::new();
+    for ((part, text, late), y) in held.iter().zip(heights) {
+        let late = if *late { " late" } else { "" };
+        bands.push_str(&filled(
+            "<div class=\"band ¤¤\" style=\"top:¤%\"><dt>¤</dt><dd>¤</dd></div>",
+            &[part.class(), late, &decimal(y, 1), part.name(), text],
+        ));
+    }
+    filled(
+        "<div class=\"chart\"><div class=\"axes\" aria-hidden=\"true\">¤</div>\
+         <div class=\"plot\" role=\"img\" aria-label=\"¤\">¤</div><dl class=\"bands\" \
+         aria-label=\"Who had the tokens how long, median of all\">¤</dl></div>",
+        &[&names, &escaped(&picture.described()), &chart::svg(picture, domain), &bands],
+    )
+}
+
+fn at(y: f64, name: &str) -> String {
+    filled("<span style=\"top:¤%\">¤</span>", &[&decimal(y, 1), name])
+}
 
 /// The figures of a row: those that a reader of its kind has.
-fn figures_of(row: &Row, step: i64, longest: Span) -> String {
+fn figures(row: &Row, held: &[(Part, String, bool)], step: i64, longest: Span) -> String {
     let summary = &row.result.summary;
     let (value, unit) = match &summary.ttft_us {
         Some(ttft) => (words::millis(ttft.median, step), "ms"),
         None => (words::NONE.into(), ""),
     };
     let gap = summary.gap_us.as_ref();
-    let per_read = words::ratio(summary.frames_per_read.as_ref());
-    let mut facts = vec![
-        ("gap, median", words::spread_median(gap, step)),
-        ("longest", words::spread_max(gap, step)),
-    ];
+    let busy = summary.busy_frames_per_delivery.as_ref();
+    let own = words::ratio(summary.frames_per_read.as_ref().or(busy));
+    let mut facts =
+        vec![("gap", words::spread_median(gap, step)), ("longest", words::spread_max(gap, step))];
     if row.result.cell.reader == Reader::Recv {
-        facts.push(("frames / read", per_read));
+        facts.push(("per read", own));
     } else {
-        facts.push(("frames / read, wire", words::ratio(summary.wire_frames_per_read.as_ref())));
-        facts.push(("/ delivery, page", per_read));
+        facts.push(("per read", words::ratio(summary.wire_frames_per_read.as_ref())));
+        facts.push(("per delivery", own));
     }
-    for (name, spread) in [
-        ("held by the path", &summary.path_hold_us),
-        ("browser or page", &summary.browser_hold_us),
-        ("page", &summary.page_us),
-        ("paint", &summary.paint_us),
-    ] {
-        if spread.is_some() {
-            facts.push((name, words::spread_median(spread.as_ref(), step)));
-        }
-    }
+    facts.extend(held.iter().map(|(part, text, _)| (part.name(), text.clone())));
     let mut figures = String::new();
     for (name, figure) in facts {
         figures.push_str(&filled("<div><dt>¤</dt><dd>¤</dd></div>", &[name, &figure]));
     }
     filled(
-        "<div class=\"figures\"><div class=\"first\"><p class=\"ttft\"><span class=\"value\">¤</span>\
-         <span class=\"unit\">¤</span></p><p class=\"what\">to the first token</p>\
-         <div class=\"split\" aria-hidden=\"true\">¤</div><p class=\"runs\">¤</p></div>\
-         <dl>¤</dl></div>",
-        &[&value, unit, &bar(row, longest), &words::runs(row), &figures],
+        "<div class=\"figures\"><p class=\"ttft\"><span class=\"value\">¤</span><span class=\"unit\">¤\
+         </span><span class=\"what\">first token<span class=\"runs\">¤</span></span></p><dl>¤</dl>\
+         <div class=\"foot\"><div class=\"split\" aria-hidden=\"true\">¤</div></div></div>",
+        &[&value, unit, &words::runs(row), &figures, &bar(row, longest)],
     )
 }
 
@@ -212,13 +247,11 @@ fn figures_of(row: &Row, step: i64, longest: Span) -> String {
 fn bar(row: &Row, longest: Span) -> String {
     let mut bar = String::new();
     for (part, measured) in row.split.iter().flat_map(|split| &split.parts) {
-        // A bar has no length below nothing.
+        // A bar has no length below nothing; what the clocks leave open is nobody's.
         let share = measured.span.as_micros() as f64 / longest.as_micros().max(1) as f64;
         let width = decimal((share * 100.0).max(0.0), 2);
-        bar.push_str(&filled(
-            "<span class=\"¤\" style=\"width:¤%\"></span>",
-            &[part.class(), &width],
-        ));
+        let class = if measured.is_claimed() { part.class() } else { "unclaimed" };
+        bar.push_str(&filled("<span class=\"¤\" style=\"width:¤%\"></span>", &[class, &width]));
     }
     bar
 }

@@ -2,7 +2,7 @@
 
 use measure::results::CellResult;
 use measure::units::decimal;
-use measure::{Span, Verdict};
+use measure::{Reader, Span, Verdict};
 
 use super::{by, count, engine, excluded, joined, list, span};
 
@@ -69,12 +69,11 @@ pub fn answer(
     let floor = floor(&all, clock_step_us).map_or(String::new(), |floor| {
         format!(" Nothing below {} is claimed.", span(floor, clock_step_us))
     });
-    Some(format!(
-        "In {}, by {}{at_once}: {}.{floor}",
-        engine(engine_name),
-        by(first.cell.reader),
-        joined(&said, "; "),
-    ))
+    let read = match first.cell.reader {
+        Reader::Recv => "By the native reader".into(),
+        own => format!("In {}, by {}", engine(engine_name), by(own)),
+    };
+    Some(format!("{read}{at_once}: {}.{floor}", joined(&said, "; ")))
 }
 
 /// What happens to a lane's tokens and who does it; `None` where nobody holds them.
