@@ -180,7 +180,9 @@ impl<'a> Rows<'a> {
         match void {
             Some(why) => format!("Nothing can be told from this run: {why}. Run it again."),
             None => {
-                "Nothing can be told: a lane that the story needs did not run to its end.".into()
+                "Nothing can be told: a lane that the story needs has no figures that count. Run it \
+                 again."
+                    .into()
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Who had a token how long: the parts between the stations of one stream, and the first token's
 //! time split by them, as far as one run's stamps can tell.
 
-use measure::Span;
+use measure::guards::Guards;
 use measure::results::RunRecord;
+use measure::{Reader, Span};
 
 /// Who had a token between two stations, in the order in which they have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,7 @@ pub struct Split {
 impl Split {
     /// Splits a run's first token; `None` without a ledger, or without a token that names its
     /// frame. `step` is the step of the page's clock: page and paint are stamped by one clock.
+    /// What the page's thread stamped while it was busy is left out, as it is of the row.
     pub fn of(record: &RunRecord, step: Span) -> Option<Split> {
         let arrivals = &record.arrivals;
         let (delivery, frame) = arrivals.frames().find(|(_, frame)| frame.text)?;
@@ -115,6 +117,9 @@ impl Split {
             .as_ref()
             .and_then(|wire| wire.frames().find(|(_, mark)| mark.seq == Some(seq)))
             .map(|(delivery, _)| delivery);
+        let longest = arrivals.page.as_ref().map_or(0, |page| page.longest_task_us);
+        let busy = Span(longest) > Guards::default().page_longest_task_us;
+        let own_thread = arrivals.reader != Reader::FetchWorker;
         let mut parts = Vec::new();
         let mut add = |part, span, off| parts.push((part, Measured { span, off }));
         add(Part::Request, entry.after - arrivals.call, clock);
@@ -122,15 +127,17 @@ impl Split {
             Some((kernel, forwarded)) => {
                 add(Part::Path, kernel - entry.after, write);
                 add(Part::Tap, forwarded - kernel, Span::ZERO);
-                let part = if delivery.paged.is_some() { Part::Browser } else { Part::Either };
-                add(part, delivery.at - forwarded, clock);
+                if !(own_thread && busy) {
+                    let part = if own_thread { Part::Either } else { Part::Browser };
+                    add(part, delivery.at - forwarded, clock);
+                }
             }
             None => add(Part::Undivided, delivery.at - entry.after, clock + write),
         }
-        if let Some(paged) = delivery.paged {
+        if let Some(paged) = delivery.paged.filter(|_| !busy) {
             add(Part::Page, paged - delivery.at, arrivals.page_uncertainty());
         }
-        if let Some(painted) = delivery.painted {
+        if let Some(painted) = delivery.painted.filter(|_| !busy) {
             add(Part::Paint, painted - delivery.paged.unwrap_or(delivery.at), step);
         }
         Some(Split { parts })

@@ -51,9 +51,9 @@ pub fn measured(measured: Measured, clock_step_us: i64) -> String {
     ["≤ ", &span(measured.off + measured.span.max(Span::ZERO), clock_step_us)].concat()
 }
 
-/// How far a time may be off, for those who ask; nothing where one clock took both ends.
-pub fn off(off: Span, clock_step_us: i64) -> String {
-    if off <= Span::ZERO { String::new() } else { ["± ", &span(off, clock_step_us)].concat() }
+/// How far a time may be off; nothing where one clock took both ends.
+pub fn off(off: Span) -> String {
+    if off <= Span::ZERO { String::new() } else { ["± ", &fine(off.as_micros())].concat() }
 }
 
 /// Short spans, for a clock: microseconds under a millisecond.

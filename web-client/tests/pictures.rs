@@ -3,14 +3,14 @@
 // Clippy takes these for plain functions, not for tests.
 #![allow(clippy::unwrap_used)]
 
-use measure::arrivals::{Arrivals, Delivery, FrameMark, Reader};
+use measure::arrivals::{Arrivals, Delivery, FrameMark, PageState, Reader};
 use measure::ledger::{Entry, Ledger};
 use measure::results::RunRecord;
 use measure::{RunId, Script, Span, Stamp, Verdict};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-use web_client::geometry::{self, Clump, Paths, Picture};
-use web_client::split::Split;
-use web_client::words::{self, Mood};
+use web_client::geometry::{self, Axis, Clump, Paths, Picture};
+use web_client::split::{Measured, Part, Split};
+use web_client::words::{self, Holder, Mood};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
@@ -57,40 +57,82 @@ fn record(with_wire: bool) -> RunRecord {
     .unwrap()
 }
 
+/// The same, read in a worker at 51.5 ms and taken up by the page at 80 ms and a little later.
+fn in_worker() -> RunRecord {
+    let mut record = record(true);
+    record.arrivals.reader = Reader::FetchWorker;
+    record.arrivals.deliveries = vec![delivery(51_400, 0..1), delivery(51_500, 1..2)];
+    for (delivery, paged) in record.arrivals.deliveries.iter_mut().zip([80_000, 80_200]) {
+        delivery.paged = Some(Stamp(paged));
+        delivery.painted = Some(Stamp(paged + 9_000));
+    }
+    record
+}
+
+fn clump(at: i64, seqs: &[u32]) -> Clump {
+    Clump { at: Span(at), seqs: seqs.to_vec(), count: seqs.len() as u32 }
+}
+
 #[wasm_bindgen_test(unsupported = test)]
 fn a_record_becomes_a_picture_counted_from_the_call() {
     let picture = Picture::of_record(&record(true));
     assert_eq!(picture.sent, [Some(Span(1_000)), Some(Span(51_000))]);
-    assert_eq!(picture.wire, [Clump { at: Span(51_200), seqs: vec![0, 1], count: 2 }]);
-    assert_eq!(picture.page, [Clump { at: Span(52_000), seqs: vec![0, 1], count: 2 }]);
-    assert_eq!((picture.latest, picture.arrived(), picture.provisional), (Span(52_000), 2, false));
+    assert_eq!(picture.wire, [clump(51_200, &[0, 1])]);
+    assert_eq!(picture.page, [clump(52_000, &[0, 1])]);
+    assert_eq!((picture.latest, picture.arrived()), (Span(52_000), 2));
     assert_eq!(
         picture.described(),
-        "2 frames sent, 2 arrived within 52.0 ms, in 1 deliveries, the largest of 2."
+        "2 frames sent; 2 at the wire in 1 deliveries, the largest of 2; 2 at the page in 1 \
+         deliveries, the largest of 2; all within 52.0 ms."
     );
+    assert_eq!(Picture::default().described(), "");
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn a_worker_has_an_axis_of_its_own_and_what_the_page_takes_up_in_one_go_is_one_dot() {
+    let picture = Picture::of_record(&in_worker());
+    let axes: Vec<Axis> = picture.axes().into_iter().map(|(axis, _)| axis).collect();
+    assert_eq!(axes, [Axis::Wire, Axis::Worker, Axis::Page]);
+    assert_eq!(picture.worker, [clump(51_400, &[0]), clump(51_500, &[1])]);
+    assert_eq!(picture.page, [clump(80_000, &[0, 1])]);
+    let paths = Paths::of(&picture, Span::millis(100));
+    let parts: Vec<Part> = paths.bands.iter().map(|band| band.part).collect();
+    assert_eq!(parts, [Part::Path, Part::Browser, Part::Page]);
+    let late: Vec<bool> = paths.bands.iter().map(|band| !band.late.is_empty()).collect();
+    assert_eq!(late, [true, false, true], "only who held a frame has a hue");
 }
 
 #[wasm_bindgen_test(unsupported = test)]
 fn lines_bend_at_the_wire_when_there_is_one() {
     let domain = Span::millis(100);
     let with = Paths::of(&Picture::of_record(&record(true)), domain);
-    assert_eq!(with.path_lines, "M10.0 9.0L512.0 50.0M510.0 9.0L512.0 50.0");
-    assert_eq!(with.page_lines, "M512.0 50.0L520.0 89.0M512.0 50.0L520.0 89.0");
-    let without = Paths::of(&Picture::of_record(&record(false)), domain);
-    assert_eq!(without.path_lines, "M10.0 9.0L520.0 89.0M510.0 9.0L520.0 89.0");
-    assert_eq!(without.page_lines, "");
-    assert_eq!(without.page_dots[1], "M520.0 89.0L520.0 89.0", "two frames make the second size");
+    let path = &with.bands[0];
+    assert_eq!((path.part, path.late.as_str()), (Part::Path, "M10.0 8.0L512.0 44.0"));
+    assert_eq!(path.prompt, "M510.0 8.0L512.0 44.0");
+    let page = &with.bands[1];
+    assert_eq!((page.part, page.late.as_str()), (Part::Either, ""));
+    assert_eq!(page.prompt, "M512.0 44.0L520.0 80.0", "two lines in one place are one");
+    let (axis, y, dots, part) = &with.axes[1];
+    assert_eq!((*axis, *y, *part), (Axis::Page, 80.0, Part::Either));
+    assert_eq!(dots.prompt[1], "M520.0 80.0L520.0 80.0", "two frames make the second size");
     assert_eq!((with.labels[0].count, with.labels.len()), (2, 1));
+    let without = Paths::of(&Picture::of_record(&record(false)), domain);
+    assert_eq!(without.bands.len(), 1);
+    assert_eq!(without.bands[0].part, Part::Undivided);
+    assert_eq!(without.bands[0].late, "M10.0 8.0L520.0 80.0");
 }
 
 #[wasm_bindgen_test(unsupported = test)]
-fn a_running_stream_shows_what_the_script_has_due() {
-    let mut arrivals = Arrivals::begin(RunId(1), Reader::Fetch, Stamp(500));
-    arrivals.deliveries = vec![delivery(700, 0..1)];
-    let picture = Picture::live(&arrivals, &Script::headline(), Stamp(100_500));
-    assert!(picture.provisional && picture.wire.is_empty());
-    assert_eq!(picture.sent, [Some(Span(0)), Some(Span::millis(50)), Some(Span::millis(100))]);
-    assert_eq!(picture.page[0].at, Span(200));
+fn a_chart_of_many_frames_is_no_larger_than_its_width_allows() {
+    let many = 100_000;
+    let sent = (0..many).map(|at| Some(Span(at))).collect();
+    let page = (0..many as u32).map(|seq| clump(i64::from(seq), &[seq])).collect();
+    let picture = Picture { sent, page, ..Picture::default() };
+    let paths = Paths::of(&picture, Span(many));
+    let lines = |path: &str| path.matches('M').count();
+    assert!(lines(&paths.ticks) < 4_000, "{}", lines(&paths.ticks));
+    assert!(lines(&paths.bands[0].prompt) < 4_000);
+    assert!(lines(&paths.axes[0].2.prompt[0]) < 4_000);
 }
 
 #[wasm_bindgen_test(unsupported = test)]
@@ -127,13 +169,42 @@ fn of_two_counts_without_room_the_larger_stays() {
 
 #[wasm_bindgen_test(unsupported = test)]
 fn the_parts_of_a_split_add_up_to_the_time_to_the_first_token() {
-    let split = Split::of(&record(true)).unwrap();
-    assert_eq!(split.path, Some(Span(50_200)));
-    assert_eq!((split.tap, split.browser), (Some(Span(100)), Some(Span(700))));
+    let step = Span(5);
+    let split = Split::of(&record(true), step).unwrap();
+    let of = |part| split.part(part).map(|measured| measured.span);
+    assert_eq!(of(Part::Path), Some(Span(50_200)));
+    assert_eq!((of(Part::Tap), of(Part::Either)), (Some(Span(100)), Some(Span(700))));
+    assert_eq!((of(Part::Browser), of(Part::Page)), (None, None));
     assert_eq!(split.total(), Span(52_000));
-    let split = Split::of(&record(false)).unwrap();
-    assert_eq!((split.path, split.undivided), (None, Some(Span(51_000))));
+    let split = Split::of(&record(false), step).unwrap();
+    assert_eq!(split.part(Part::Undivided).map(|measured| measured.span), Some(Span(51_000)));
     assert_eq!(split.total(), Span(52_000));
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn a_worker_divides_browser_and_page_and_the_picture_comes_last() {
+    let mut record = in_worker();
+    let split = Split::of(&record, Span(5)).unwrap();
+    let parts: Vec<Part> = split.parts.iter().map(|(part, _)| *part).collect();
+    let all = [Part::Request, Part::Path, Part::Tap, Part::Browser, Part::Page, Part::Paint];
+    assert_eq!(parts, all);
+    assert_eq!(split.part(Part::Page).unwrap().span, Span(28_600));
+    assert_eq!(split.part(Part::Paint).unwrap(), Measured { span: Span(9_000), off: Span(5) });
+    assert_eq!(split.total(), Span(89_000));
+    // What a busy page stamped is not claimed.
+    record.arrivals.page = Some(PageState { longest_task_us: 300_000, ..PageState::default() });
+    let split = Split::of(&record, Span(5)).unwrap();
+    assert_eq!(split.parts.last().unwrap().0, Part::Browser);
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn what_the_clocks_leave_open_is_only_bounded() {
+    let measured = |span, off| Measured { span: Span(span), off: Span(off) };
+    assert_eq!(words::measured(measured(2_300, 500), 5), "2.3 ms");
+    assert_eq!(words::measured(measured(400, 500), 5), "≤ 0.9 ms");
+    assert_eq!(words::measured(measured(-300, 500), 5), "≤ 0.5 ms");
+    assert_eq!(words::measured(measured(-2_300, 500), 5), "−2.3 ms", "signed, never clamped");
+    assert_eq!((words::off(Span(555)), words::off(Span::ZERO)), ("± 555 µs".into(), String::new()));
 }
 
 #[wasm_bindgen_test(unsupported = test)]
@@ -158,6 +229,8 @@ fn names_and_sentences() {
     assert_eq!(words::sentence("held -0.0 ms"), "Held 0.0 ms.");
     assert_eq!(words::engine("chromium"), "Chromium");
     assert_eq!(words::verdict(Verdict::Corked).1, Mood::Bad);
+    assert_eq!(words::holder(Verdict::PageBusy), Holder::Page);
+    assert_eq!(words::holder(Verdict::ConnectionLimit), Holder::Browser);
     assert_eq!(words::verdict(Verdict::Live).1, Mood::Good);
     assert_eq!(words::verdict(Verdict::Void).1, Mood::Open);
 }

@@ -6,6 +6,7 @@ mod count;
 mod findings;
 mod page;
 mod readme;
+mod screenshots;
 mod test;
 mod tidy;
 mod tools;
@@ -20,7 +21,8 @@ const USAGE: &str = "\
 cargo xtask demo [ARGS]     builds the page and the command, then runs `holdup demo`
 cargo xtask test            every test: format, lints, units, real proxies, the page in three browsers
 cargo xtask page            builds the page into pkg/
-cargo xtask screenshots     pictures of the page into docs/pictures/, by a real run in Chromium
+cargo xtask screenshots     pictures of every view of the page, by real runs in Chromium, into
+                            target/pictures/, and some of them into docs/pictures/
 cargo xtask findings        measures the presets (about half an hour) and writes docs/findings.md
 cargo xtask causes          plays the matrix (about five minutes) and writes docs/causes.md
 cargo xtask readme          runs the commands whose output stands in the README, and puts it there
@@ -49,20 +51,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         }
         Some("test") => test::run(),
         Some("page") => page::build().map(|()| ExitCode::SUCCESS),
-        Some("screenshots") => {
-            page::build()?;
-            tools::chromium();
-            check(cargo(&["run", "--quiet", "--package", "holdup", "--"]).args([
-                "browse",
-                "--runs",
-                "1",
-                "--readers",
-                "fetch",
-                "--screenshots",
-                "docs/pictures",
-            ]))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Some("screenshots") => screenshots::take().map(|()| ExitCode::SUCCESS),
         Some("findings") => {
             findings::make(rest.iter().any(|word| word == "--keep")).map(|()| ExitCode::SUCCESS)
         }

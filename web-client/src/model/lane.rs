@@ -33,8 +33,8 @@ pub struct LaneRaw {
     pub pictures: Vec<Drawn>,
 }
 
-/// Draws what is new of the running stream; told which animation frame it is.
-pub type Painter = Box<dyn FnMut(&LaneModel, u32)>;
+/// Draws what is new of the running stream; told whether it is the chart's turn, too.
+pub type Painter = Box<dyn FnMut(&LaneModel, bool)>;
 
 /// One lane as the views see it.
 #[derive(Clone, Default)]
@@ -65,10 +65,10 @@ impl LaneModel {
         *self.painter.borrow_mut() = Some(painter);
     }
 
-    /// Draws what is new of the stream that runs.
-    pub fn paint(&self, frame: u32) {
+    /// Draws what is new of the stream that runs: its text, and its chart if that has its turn.
+    pub fn paint(&self, chart: bool) {
         if let Some(painter) = self.painter.borrow_mut().as_mut() {
-            painter(self, frame);
+            painter(self, chart);
         }
     }
 
@@ -77,12 +77,11 @@ impl LaneModel {
         self.with_raw(|raw| raw.live.as_ref().map(|live| live.1))
     }
 
-    /// Of the stream that runs here: how long it is planned to last, and how long it has lasted.
-    pub fn progress(&self) -> Option<(Span, Span)> {
+    /// How long the stream that runs here has lasted.
+    pub fn elapsed(&self) -> Option<Span> {
         self.with_raw(|raw| {
-            let (log, _, script) = raw.live.as_ref()?;
-            let call = log.borrow().arrivals.call;
-            Some((script.duration(), Stamp(browser::now_us()) - call))
+            let (log, ..) = raw.live.as_ref()?;
+            Some(Stamp(browser::now_us()) - log.borrow().arrivals.call)
         })
     }
 

@@ -18,6 +18,8 @@ pub struct LanePlan {
     pub endpoint: Endpoint,
     /// What tells it from the other lanes of its endpoint; empty where there is no other.
     pub special: String,
+    /// Whether it is one of several streams at once through its endpoint.
+    pub of_many: bool,
     /// Why it does not run; absent when it does.
     pub failed: Option<String>,
     /// What it plays; absent when it does not run.
@@ -75,6 +77,7 @@ pub fn of_cells(cells: &[Cell], endpoints: &[Endpoint], names: &[String]) -> Vec
             planned.push(LanePlan {
                 key: name.into(),
                 special: String::new(),
+                of_many: false,
                 failed: known.failed.clone().or_else(|| Some("it did not start".into())),
                 script: None,
                 endpoint: known,
@@ -86,6 +89,7 @@ pub fn of_cells(cells: &[Cell], endpoints: &[Endpoint], names: &[String]) -> Vec
             planned.push(LanePlan {
                 key,
                 special: special(own, &facets),
+                of_many: cell.stream.is_some(),
                 failed: known.failed.clone(),
                 script: Some(cell.script.clone()),
                 endpoint: known.clone(),

@@ -22,12 +22,16 @@ use measure::story::Story;
 use measure::{Cell as RunCell, Script, Span};
 
 use crate::browser;
-use crate::geometry::{self, Picture};
+use crate::geometry::Picture;
 use crate::split::{self, Split};
 
 pub use lane::{Drawn, LaneModel, LaneRaw, Painter};
 pub use lanes::LanePlan;
 pub use state::{Activity, Boot, Ending, Open, Progress, Row, Sight, State};
+
+/// A lane's chart is drawn in every so many-th animation frame at most: at a screen's 60 frames a
+/// second that is as fast as a chat's tokens come.
+const CHART_EACH: u32 = 3;
 
 /// The whole page.
 #[derive(Clone, Copy)]
@@ -66,7 +70,8 @@ impl Model {
             boot,
             silent: None,
             reader: first_reader(&settings),
-            domain: geometry::domain(script_of(&settings).duration(), Span::ZERO),
+            duration: script_of(&settings).duration(),
+            latest: Vec::new(),
             settings,
             lanes: None,
             planned: Vec::new(),
@@ -293,7 +298,7 @@ impl Model {
         for record in &new {
             let Some(cell) = cells.iter().find(|cell| cell.id() == record.cell) else { continue };
             let picture = Rc::new(Picture::of_record(record));
-            latest.push((cell.script.duration(), picture.latest));
+            latest.push((cell.reader, state::sight_of(cell), picture.latest));
             if let Some(lane) = self.lane_of(cell) {
                 let drawn =
                     Drawn { cell: record.cell.clone(), number: self.next_picture(), picture };
@@ -321,8 +326,8 @@ impl Model {
         });
         let Some(rows) = results else { return };
         self.change(|state| {
-            for (planned, latest) in latest {
-                state.grow_domain(planned, latest);
+            for (reader, sight, latest) in latest {
+                state.make_room(reader, sight, latest);
             }
             // Rows are derived anew and replace those that were there.
             state.rows.retain(|row| rows.iter().all(|new| new.result.id != row.result.id));
@@ -337,22 +342,22 @@ impl Model {
         })
     }
 
-    /// Draws what is new of the streams that run: one animation frame's work for all lanes.
+    /// Draws what is new of the streams that run: one animation frame's work for all lanes. Every
+    /// lane's text, and the chart of one: however many run, a frame has the same work.
     pub fn paint(&self, frame: u32) {
-        for (place, lane) in self.lane_models().iter().enumerate() {
-            if let Some((planned, elapsed)) = lane.progress() {
-                self.grow_domain(planned, elapsed);
-                // Lanes are told of different frames: what is not drawn in each is drawn in turn.
-                lane.paint(frame.wrapping_add(place as u32));
-            }
+        let mut lanes = self.lane_models();
+        lanes.retain(|lane| lane.elapsed().is_some());
+        let turns = (lanes.len() as u32).max(CHART_EACH);
+        for (place, lane) in lanes.iter().enumerate() {
+            self.make_room(lane.elapsed().unwrap_or_default());
+            lane.paint(frame % turns == place as u32);
         }
     }
 
     /// Makes room for a stream that runs longer than planned.
-    pub fn grow_domain(&self, planned: Span, elapsed: Span) {
-        let wanted = geometry::domain(planned, elapsed);
-        if self.look(|state| wanted > state.domain) == Some(true) {
-            self.change(|state| state.grow_domain(planned, elapsed));
+    fn make_room(&self, elapsed: Span) {
+        if self.look(|state| elapsed > state.domain()) == Some(true) {
+            self.change(|state| state.make_room(state.reader, state.sight, elapsed));
         }
     }
 
@@ -363,7 +368,8 @@ impl Model {
         self.change(|state| {
             let longest = state.planned.iter().filter_map(|lane| lane.script.as_ref());
             let longest = longest.map(Script::duration).max().unwrap_or_default();
-            state.domain = geometry::domain(longest, Span::ZERO);
+            state.duration = longest;
+            state.latest.clear();
             state.rows.clear();
             state.ending = None;
             state.left_out = None;
@@ -383,7 +389,8 @@ pub fn script_of(settings: &Settings) -> Script {
     settings.script.clone().unwrap_or_else(Script::headline)
 }
 
-fn first_reader(settings: &Settings) -> Reader {
+/// The reader whose rows are looked at first.
+pub fn first_reader(settings: &Settings) -> Reader {
     let in_browser = settings.readers.iter().copied().find(|reader| reader.in_browser());
     in_browser.unwrap_or(Reader::FetchWorker)
 }

@@ -5,7 +5,7 @@ use measure::clock::ClockSync;
 use measure::page::{Lanes, Settings};
 use measure::results::CellResult;
 use measure::story::{self, Story};
-use measure::{Script, Span};
+use measure::{Cell, Script, Span};
 
 use super::{LanePlan, script_of};
 use crate::geometry;
@@ -74,12 +74,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// Under which sight it belongs. Streams that are at once by their plan, through one
-    /// endpoint, are in turn with the rest of it.
+    /// Under which sight it belongs.
     pub fn sight(&self) -> Sight {
-        let cell = &self.result.cell;
-        let at_once = cell.concurrency > 1 && cell.stream.is_none();
-        if at_once { Sight::AtOnce } else { Sight::InTurn }
+        sight_of(&self.result.cell)
     }
 
     /// Whether any run stands behind it, excluded ones included.
@@ -115,8 +112,10 @@ pub struct State {
     pub reader: Reader,
     /// The rows, of all runs so far.
     pub rows: Vec<Row>,
-    /// The time that the charts span.
-    pub domain: Span,
+    /// How long the longest planned stream lasts.
+    pub duration: Span,
+    /// The latest time in the charts of each reader and sight.
+    pub latest: Vec<(Reader, Sight, Span)>,
     /// What of the page is open beside its lanes.
     pub open: Open,
 }
@@ -185,8 +184,27 @@ impl State {
         script_of(&self.settings)
     }
 
-    /// Makes room for what came later than planned.
-    pub(super) fn grow_domain(&mut self, planned: Span, latest: Span) {
-        self.domain = self.domain.max(geometry::domain(planned, latest));
+    /// The time that the charts span which are looked at: each reader has its own, so that a page
+    /// that was late for one does not press the others' charts together.
+    pub fn domain(&self) -> Span {
+        let own = |&&(reader, sight, _): &&(Reader, Sight, Span)| {
+            (reader, sight) == (self.reader, self.sight)
+        };
+        let latest = self.latest.iter().find(own).map(|own| own.2);
+        geometry::domain(self.duration, latest.unwrap_or_default())
     }
+
+    /// Makes room for what came later than planned.
+    pub(super) fn make_room(&mut self, reader: Reader, sight: Sight, latest: Span) {
+        match self.latest.iter_mut().find(|own| (own.0, own.1) == (reader, sight)) {
+            Some(own) => own.2 = own.2.max(latest),
+            None => self.latest.push((reader, sight, latest)),
+        }
+    }
+}
+
+/// Under which sight a cell belongs. Streams that are at once by their plan, through one endpoint,
+/// are in turn with the rest of it.
+pub(super) fn sight_of(cell: &Cell) -> Sight {
+    if cell.concurrency > 1 && cell.stream.is_none() { Sight::AtOnce } else { Sight::InTurn }
 }

@@ -11,7 +11,7 @@ use measure::page::Finished;
 use measure::plan::Plan;
 use measure::results::RunRecord;
 
-use crate::model::{Activity, Ending, Model, Sight, State};
+use crate::model::{Activity, Ending, Model, Sight, State, first_reader};
 use crate::run::Halt;
 use crate::words;
 use crate::{api, browser};
@@ -186,6 +186,8 @@ fn start(model: Model, plan: Plan, play: Pin<Box<dyn Future<Output = Result<(), 
         model.change(|state| {
             state.ending = Some(ending);
             state.activity = Activity::Idle;
+            // Of several readers the first is looked at, as before the run.
+            state.reader = first_reader(&state.settings);
         });
     });
 }

@@ -15,7 +15,7 @@ pub(crate) fn Answer() -> impl IntoView {
     view! { <footer class="answer" inner_html="<p aria-live=\"polite\"></p>"></footer> }
 }
 
-fn answer(scene: &Scene<'_>) -> String {
+pub(crate) fn answer(scene: &Scene<'_>) -> String {
     let state = scene.state;
     if state.is_running() {
         return "Measuring: the answer comes when the last lane has run.".into();

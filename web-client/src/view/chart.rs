@@ -53,7 +53,10 @@ fn axes_of(scene: &Scene<'_>) -> Vec<Axis> {
 
 fn axes(scene: &Scene<'_>) -> String {
     let axes = axes_of(scene);
-    let mut markup = at(SENT_Y, "sent");
+    // While a stream runs only its script is known; the ledger comes with its end.
+    let lane = scene.own.and_then(|own| own.lane.as_ref());
+    let runs = lane.is_some_and(|lane| lane.streaming().is_some());
+    let mut markup = at(SENT_Y, if runs { "due" } else { "sent" });
     for (axis, y) in axes.iter().zip(geometry::heights(axes.len())) {
         markup.push_str(&at(y, axis.name()));
     }
@@ -89,7 +92,7 @@ fn band(scene: &Scene<'_>, part: Part, y: f64) -> String {
                 ": ",
                 &words::span(measured.span, scene.step),
                 " ",
-                &words::off(measured.off, scene.step),
+                &words::off(measured.off),
             ]),
         ),
     };
@@ -170,7 +173,7 @@ pub(crate) fn keep(model: Model, root: &Element, own: &Own) {
             }
             let row = state.row(&key);
             let drawn = row.and_then(|row| lane.drawn(&row.result.id));
-            let now = (drawn.as_ref().map(|drawn| drawn.number), state.domain);
+            let now = (drawn.as_ref().map(|drawn| drawn.number), state.domain());
             let same = last == Some(now);
             // A stream's drawing stays until its run is told, or nothing more comes of it.
             if same && (!live.get() || state.is_running()) {
@@ -178,7 +181,7 @@ pub(crate) fn keep(model: Model, root: &Element, own: &Own) {
             }
             last = Some(now);
             live.set(false);
-            put(&plot, By::Markup, &markup(drawn.as_ref(), state.domain));
+            put(&plot, By::Markup, &markup(drawn.as_ref(), state.domain()));
         });
     }));
 }

@@ -70,7 +70,7 @@ fn why(scene: &Scene<'_>) -> String {
         &guards.page_clock_us.to_string(),
         " off.",
     ]);
-    markup.push_str(&joined(&["<p class=\"quiet\">", &tolerance, "</p>"]));
+    markup.push_str(&joined(&["<p class=\"small\">", &tolerance, "</p>"]));
     markup
 }
 
@@ -104,7 +104,7 @@ fn stations(scene: &Scene<'_>) -> String {
             text(spread, |spread, step| {
                 joined(&[&words::millis(spread.min, step), " … ", &words::span(spread.max, step)])
             }),
-            words::off(off, scene.step),
+            words::off(off),
         ];
         table.push_str(&joined(&[
             "<tr><th scope=\"row\"><i class=\"swatch ",
@@ -180,7 +180,7 @@ fn config(scene: &Scene<'_>) -> String {
     let Some(config) = &endpoint.config else { return String::new() };
     let mut from = String::new();
     for text in [&endpoint.source, &endpoint.sha256].into_iter().flatten() {
-        from.push_str(&joined(&["<p class=\"quiet hash\">", &escaped(text), "</p>"]));
+        from.push_str(&joined(&["<p class=\"small\">", &escaped(text), "</p>"]));
     }
     joined(&[
         "<h3>The configuration that ran</h3>",

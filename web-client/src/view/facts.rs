@@ -90,7 +90,8 @@ fn clock(scene: &Scene<'_>) -> String {
 }
 
 fn segment(scene: &Scene<'_>) -> String {
-    match scene.state.lanes.as_ref().map(|lanes| lanes.mss) {
+    let usual = scene.state.lanes.as_ref().map(|lanes| lanes.mss);
+    match scene.state.settings.mss.or(usual) {
         None => words::NONE.into(),
         Some(Some(bytes)) => format!("segment {bytes} B"),
         Some(None) => "segment of loopback".into(),

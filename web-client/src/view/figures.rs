@@ -1,12 +1,12 @@
 //! The figures of one lane: the time to the first token, its split, and what else one asks for.
 
-use measure::Reader;
 use measure::summary::Summary;
 use measure::units::decimal;
+use measure::{Reader, Verdict};
 
 use crate::model::Row;
 use crate::readers;
-use crate::split::Split;
+use crate::split::{Part, Split};
 use crate::view::place::{By, Place, Scene};
 use crate::words;
 
@@ -78,7 +78,12 @@ fn bar(scene: &Scene<'_>) -> String {
         // open has no colour: it is nobody's.
         let share = (measured.span.as_micros() as f64 / whole * 100.0).max(0.0);
         let share = decimal(share, 2);
-        let class = if measured.is_claimed() { part.class() } else { "unclaimed" };
+        let class = match part {
+            _ if !measured.is_claimed() => "unclaimed",
+            // A request that waited for a connection was the browser's.
+            Part::Request if waited(scene) => Part::Browser.class(),
+            part => part.class(),
+        };
         for text in ["<span class=\"", class, "\" style=\"width:", &share, "%\"></span>"] {
             bar.push_str(text);
         }
@@ -91,11 +96,17 @@ fn bar_in_words(scene: &Scene<'_>) -> String {
     let Some(split) = split(scene) else { return said };
     for (part, measured) in &split.parts {
         said.push_str(if said.is_empty() { "First token: " } else { ", " });
-        said.push_str(part.name());
+        let waited = *part == Part::Request && waited(scene);
+        said.push_str(if waited { "waiting in the browser" } else { part.name() });
         said.push(' ');
         said.push_str(&words::measured(*measured, scene.step));
     }
     said
+}
+
+/// Whether the request waited in the browser for a connection.
+fn waited(scene: &Scene<'_>) -> bool {
+    scene.row.is_some_and(|row| row.result.summary.verdict.name == Verdict::ConnectionLimit)
 }
 
 fn split<'a>(scene: &Scene<'a>) -> Option<&'a Split> {

@@ -85,7 +85,7 @@ fn markup(boot: &Boot, lanes: &[LanePlan]) -> String {
 
 fn marks(scene: &Scene<'_>) -> String {
     let mut marks = String::new();
-    for (at, share) in geometry::ruler(scene.state.domain) {
+    for (at, share) in geometry::ruler(scene.state.domain()) {
         let (left, ms) = (decimal(share * 100.0, 2), (at.as_micros() / 1_000).to_string());
         for part in ["<span style=\"left:", &left, "%\">", &ms, "</span>"] {
             marks.push_str(part);
@@ -113,6 +113,10 @@ fn sights(state: &State) -> String {
                 &choice("sight", "at-once", "all at once", !in_turn),
             ]),
         );
+    }
+    let streams = state.planned.iter().filter(|lane| lane.of_many).count();
+    if streams > 1 {
+        return quiet(&joined(&[&streams.to_string(), " streams at once"]));
     }
     quiet(if in_turn { "one stream at a time" } else { "all lanes at once: shown, not pooled" })
 }

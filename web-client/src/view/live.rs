@@ -17,9 +17,6 @@ use crate::view::place::{By, document, put};
 /// Marks of one path. A browser reads a path's text anew when it grows: a full one is left alone,
 /// and the next is begun.
 const MARKS: u32 = 256;
-/// A lane's chart is drawn in every so many-th animation frame, the lanes in turn: at a screen's
-/// 60 frames a second that is as fast as a chat's tokens come. The text goes into every frame.
-const CHART_EACH: u32 = 3;
 
 /// Marks of one kind.
 struct Layer {
@@ -93,17 +90,17 @@ struct Drawing {
 pub(crate) fn painter(model: Model, plot: Element, text: Element, live: Rc<Cell<bool>>) -> Painter {
     let mut drawing: Option<Drawing> = None;
     let mut said = String::new();
-    Box::new(move |lane: &LaneModel, frame| {
+    Box::new(move |lane: &LaneModel, chart| {
         let tokens = lane.text();
         if tokens != said {
             put(&text, By::Text, &tokens);
             said = tokens;
         }
-        if frame % CHART_EACH != 0 {
+        if !chart {
             return;
         }
         let Some((log, reader, script)) = lane.with_raw(|raw| raw.live.clone()) else { return };
-        let domain = model.look(|state| state.domain).unwrap_or_default();
+        let domain = model.look(|state| state.domain()).unwrap_or_default();
         let run = log.borrow().arrivals.run;
         if drawing.as_ref().is_none_or(|own| own.run != run || own.domain != domain || !live.get())
         {

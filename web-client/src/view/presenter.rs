@@ -5,7 +5,7 @@ use measure::story::STORIES;
 
 use crate::model::{Model, State};
 use crate::view::place::{By, Place, Scene};
-use crate::view::stories;
+use crate::view::{answer, stories};
 
 /// Lanes that a room can read at the same time.
 const LANES: usize = 2;
@@ -33,7 +33,10 @@ pub(crate) const PLACES: &[Place] = &[
     }),
     (".presenter .mark", By::Text, |scene| stories::told(scene).0.into()),
     (".presenter .mark", By::Attribute("data-told"), |scene| stories::told(scene).0.into()),
-    (".presenter .text", By::Text, |scene| stories::told(scene).1),
+    (".presenter .text", By::Text, |scene| match scene.state.story() {
+        Some(_) => stories::told(scene).1,
+        None => answer::answer(scene),
+    }),
 ];
 
 /// Whether a lane is one of those that are shown: the empty text for one that is not.

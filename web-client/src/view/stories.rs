@@ -63,11 +63,12 @@ fn list(scene: &Scene<'_>) -> String {
 /// The story's text, with the word that says how far it has come.
 fn tale(scene: &Scene<'_>) -> String {
     let (mark, text) = told(scene);
-    if mark.is_empty() {
-        return String::new();
-    }
+    let Some(story) = scene.state.story() else { return String::new() };
     let text = escaped(&text);
     joined(&[
+        "<h3>",
+        story.title,
+        "</h3>",
         "<p class=\"mark\" data-told=\"",
         mark,
         "\">",

@@ -47,6 +47,19 @@ pub fn answer(
         2..=LISTED => Some(format!("{} pass every token on as it comes", list(&live))),
         n => Some(format!("the other {n} lanes pass every token on as it comes")),
     });
+    let busy: Vec<&str> = ran
+        .iter()
+        .filter(|(name, row)| {
+            row.summary.verdict.name == Verdict::PageBusy
+                && holding(name, row, clock_step_us).is_none()
+        })
+        .map(|(name, _)| name.as_str())
+        .collect();
+    match busy.len() {
+        0 => {}
+        1..=LISTED => said.push(format!("with {} this page was busy", list(&busy))),
+        n => said.push(format!("with {n} lanes this page was busy")),
+    }
     for (verdicts, what) in [
         (&[Verdict::TypeChanged][..], "changed the content type, which EventSource refuses"),
         (&[Verdict::Truncated][..], "cut the stream short"),
@@ -86,8 +99,8 @@ fn holding(name: &str, row: &CellResult, clock_step_us: i64) -> Option<String> {
     };
     let on_wire =
         several(summary.wire_frames_per_read.as_ref().or(summary.frames_per_read.as_ref()));
-    let in_page =
-        several(summary.busy_frames_per_delivery.as_ref().or(summary.frames_per_read.as_ref()));
+    let in_page = several(summary.busy_frames_per_delivery.as_ref());
+    let in_worker = several(summary.frames_per_read.as_ref());
     Some(match summary.verdict.name {
         Verdict::Held => format!("{name} holds the tokens to the end{first}"),
         Verdict::Corked => format!("{name} holds the tokens back{first}{on_wire}"),
@@ -99,10 +112,12 @@ fn holding(name: &str, row: &CellResult, clock_step_us: i64) -> Option<String> {
             format!("through {name} the tokens come as the origin wrote them{on_wire}")
         }
         Verdict::BatchedInBrowser => {
-            format!("{name} is live on the wire, and this browser holds the tokens{in_page}")
+            format!("{name} is live on the wire, and this browser holds the tokens{in_worker}")
         }
+        // A page that was busy now and then is told below, with the others of its kind.
+        Verdict::PageBusy if in_page.is_empty() => return None,
         Verdict::PageBusy => {
-            format!("{name} is live on the wire, and this page, busy, holds the tokens{in_page}")
+            format!("{name} is live on the wire, and this page, busy, took the tokens up{in_page}")
         }
         Verdict::ConnectionLimit => {
             format!("{name} waits in the browser for a connection{first}")
