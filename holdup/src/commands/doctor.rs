@@ -65,16 +65,20 @@ fn diagnosed(options: &Doctor, native: &mut Native) -> Outcome {
         examined.stopped = Some(shifted);
     }
     let interrupted = examined.stopped == Some(Stop::Interrupted);
-    let diagnosis = Diagnosis::of(&examined);
+    let mut diagnosis = Diagnosis::of(&examined);
+    if native.behind.is_some() && native.beside.is_some() {
+        let note = "--against was not needed: the origin's own times are known.";
+        diagnosis.notes.push(note.into());
+    }
     let answer = diagnosis.answer;
     let record = document(native, started_at, &examined.evidence, diagnosis);
-    if let Some(folder) = &options.out {
-        record::write(folder, &record)?;
-    }
     if options.json {
         print(&record::text(&record)?);
     } else {
         print(&show::text(&record));
+    }
+    if let Some(folder) = &options.out {
+        record::write(folder, &record)?;
     }
     show::files(&options.files, &record)?;
     Ok(if interrupted { Exit::Interrupted } else { answer.exit() })
@@ -86,13 +90,13 @@ fn verified(options: &Doctor, native: &mut Native, earlier: &Earlier) -> Outcome
         verified.cured = verify::Cured::CannotTell;
         verified.name = format!("cannot tell whether it is cured: {shifted}");
     }
-    if let Some(folder) = &options.verify {
-        keep_verified(folder, &verified)?;
-    }
     if options.json {
         say!("{}", serde_json::to_string_pretty(&verified).map_err(Problem::nothing)?);
     } else {
         print(&show::verified(&verified));
+    }
+    if let Some(folder) = &options.verify {
+        keep_verified(folder, &verified)?;
     }
     show::verified_files(&options.files, &native.through.shown(), &verified)?;
     Ok(verified.cured.exit())

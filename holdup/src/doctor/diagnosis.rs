@@ -1,5 +1,6 @@
 //! From what was examined to what a person is told.
 
+use measure::Measurement;
 use measure::cause::naming::{Answer as Naming, Header};
 use measure::cause::suspects::{Suspect, telling};
 use measure::cause::{Basis, CauseId, Cure, Hop, Software};
@@ -168,7 +169,16 @@ impl Diagnosis {
     fn clean(&mut self, evidence: &Evidence) {
         self.answer = Answer::Clean;
         self.name = "nothing holds this stream".into();
-        self.extent = extent::halves(evidence).into_iter().collect();
+        self.extent.clear();
+        let curl = Experiment::of(Client::Curl);
+        let first = |experiment: &Experiment| {
+            let raw = evidence.last(experiment)?.raw.as_ref()?;
+            Measurement::join(None, &raw.arrivals).first_event
+        };
+        if let Some((here, beside)) = first(&curl).zip(first(&curl.beside())) {
+            self.extent.push(format!("The first event came after {here}, and {beside} beside."));
+        }
+        self.extent.extend(extent::halves(evidence));
         for client in [Client::Curl, Client::Fetch] {
             let experiment = Experiment::of(client);
             let found = evidence.finding(&experiment);
@@ -206,11 +216,7 @@ impl Diagnosis {
 fn because(evidence: &Evidence, deciding: &[Experiment]) -> Vec<String> {
     let line = |experiment: &Experiment| {
         let found = evidence.finding(experiment)?;
-        let runs = match evidence.accepted(experiment) {
-            0 | 1 => String::new(),
-            runs => format!(" ({runs} of {runs} runs)"),
-        };
-        Some(format!("{}: {}{runs}: {}", experiment.name(), found.name.name(), found.because))
+        Some(format!("{}: {}: {}", experiment.name(), found.name.name(), found.because))
     };
     deciding.iter().filter_map(line).collect()
 }

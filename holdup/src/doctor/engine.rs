@@ -8,13 +8,15 @@ use measure::cause::naming::{Answer, Missing, Named, name};
 use measure::verdict::Verdict;
 
 use super::evidence::{Evidence, Run};
-use super::experiment::{Client, Experiment, LARGE, OTHER_PACE};
+use super::experiment::{Client, Experiment, LARGE, OTHER_PACE, Way};
 use super::extent;
 use super::stop::Stop;
 
-/// How often an experiment is played when the guards take its runs away, in all. They are blind
-/// to what the hop did, so this chooses no result; every run is kept and counted.
+/// How often an experiment is played at most when the guards take its runs away or noise leaves
+/// them open. Every run is kept, shown and counted; of three that disagree two must agree.
 const TRIES: u32 = 3;
+/// Accepted runs that confirm what was seen: one may be the machine's.
+const CONFIRMED: usize = 2;
 /// Events of a stream at the other pace: 2.6 s, as many waits as the stream as it is has in 1 s.
 const OTHER_FRAMES: u32 = 21;
 
@@ -53,6 +55,7 @@ pub(crate) struct Examined {
 }
 
 const TOO_FEW: &str = "too few requests were allowed to ask as curl and as a browser";
+const ONCE: &str = "what was seen at first did not show again";
 const ENDED_EARLY: &str = "it ended before there was enough to tell";
 
 /// The same at another pace.
@@ -124,7 +127,8 @@ impl Engine<'_> {
                 Answer::CannotTell(TOO_FEW)
             };
             // What was asked to see how far it goes may find a stream that is not live.
-            let odd = examined.extent.iter().find(|e| self.is_odd(e)).copied();
+            let through = |e: &&Experiment| e.way == Way::Through && self.is_odd(e);
+            let odd = examined.extent.iter().find(through).copied();
             return match odd {
                 Some(question) => self.settle(question, examined),
                 None => Ok(()),
@@ -140,9 +144,12 @@ impl Engine<'_> {
         examined.answer = self.decide(&question)?;
         if let Answer::Named(Named { cause, .. }) = examined.answer {
             for experiment in self.deciding(&question) {
-                self.once_more(&experiment)?;
+                self.confirm(&experiment)?;
             }
-            examined.answer = name(&self.evidence.facts(&question), &|_| false);
+            examined.answer = match name(&self.evidence.facts(&question), &|_| false) {
+                Answer::Clean => Answer::CannotTell(ONCE),
+                answer => answer,
+            };
             if matches!(examined.answer, Answer::Named(_)) {
                 self.see_extent(cause, &question, &mut examined.extent)?;
             }
@@ -212,10 +219,21 @@ impl Engine<'_> {
         [*question].into_iter().chain(asked.into_iter().find(live)).collect()
     }
 
-    /// Plays an experiment until the guards accept a run of it.
+    /// Plays an experiment until it shows something.
     fn see(&mut self, experiment: &Experiment) -> Result<(), Stop> {
         for _ in 0..TRIES {
-            if self.evidence.accepted(experiment) > 0 || !self.once_more(experiment)? {
+            if !self.evidence.is_open(experiment) || !self.once_more(experiment)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays it again until two runs agree.
+    fn confirm(&mut self, experiment: &Experiment) -> Result<(), Stop> {
+        for _ in 0..TRIES {
+            let enough = self.evidence.accepted(experiment) >= CONFIRMED;
+            if enough && !self.evidence.is_open(experiment) || !self.once_more(experiment)? {
                 break;
             }
         }

@@ -271,6 +271,15 @@ fn a_compressor_of_large_events_is_found_and_its_least_size_too() {
 }
 
 #[test]
+fn a_clean_path_is_held_against_the_direct_one_where_there_is_one() {
+    // That the control is not live is not this path's doing.
+    let mut path = fake(|e| shows(if e.way == Way::Beside { V::Held } else { V::Live })).beside();
+    let (_, told) = path.examine();
+    assert_eq!(told.answer, Told::Clean, "{:?}", path.played);
+    assert!(path.played.contains(&"as curl, beside".to_string()));
+}
+
+#[test]
 fn compression_alone_proves_nothing() {
     let mut path = fake(|e| if accepts_gzip(e) { gzip(V::Live) } else { shows(V::Live) });
     let (_, told) = path.examine();
@@ -333,6 +342,21 @@ fn runs_the_guards_take_away_are_played_again_and_counted() {
     assert_eq!(told.answer, Told::CannotTell);
     assert!(told.name.starts_with("void: "), "{}", told.name);
     assert_eq!(noisy.played.len(), 6, "three tries as curl and as a browser");
+}
+
+#[test]
+fn noise_that_leaves_one_run_open_is_outvoted_and_not_believed() {
+    let calls = std::cell::Cell::new(0);
+    let mut path = fake(|_| {
+        calls.set(calls.get() + 1);
+        shows(if calls.get() == 1 { V::CannotTell } else { V::Live })
+    });
+    assert_eq!(path.examine().1.answer, Told::Clean, "{:?}", path.played);
+    assert_eq!(path.played[..3], ["as curl", "as curl", "as curl"]);
+
+    // An experiment that noise leaves open decides nothing: not that chunks make no difference.
+    let mut corked = fake(|e| shows(if e.http10 { V::CannotTell } else { V::Corked }));
+    assert_eq!(corked.named(), (CauseId::ChunksCorked, Sure::Likely));
 }
 
 #[test]

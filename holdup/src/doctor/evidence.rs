@@ -5,7 +5,7 @@ use measure::cause::naming::{Facts, Header, Side};
 use measure::cause::suspects::{Suspect, suspects};
 use measure::script::Framing;
 use measure::verdict::arrivals::Sighting;
-use measure::verdict::{Finding, Verdict};
+use measure::verdict::{Finding, Thresholds, Verdict, of_cell};
 use measure::{Arrivals, Ledger, Script, Span};
 use wire::http1::Head;
 
@@ -60,6 +60,12 @@ impl Run {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.as_ref()?.header(name)
     }
+}
+
+/// Whether a verdict says whether the stream is held.
+pub(crate) fn is_decided(shows: Verdict) -> bool {
+    use Verdict::{CannotTell, Failed, NoToken, Void};
+    !matches!(shows, CannotTell | Failed | NoToken | Void)
 }
 
 /// Everything that was seen so far.
@@ -117,23 +123,38 @@ impl Evidence {
         }
     }
 
-    /// What an experiment shows: what its accepted runs agree on. All void is void, never played
-    /// is nothing.
+    /// What an experiment shows: what enough of its accepted runs agree on, as the runs of a cell
+    /// do. All void is void, never played is nothing.
     pub(crate) fn finding(&self, experiment: &Experiment) -> Option<Finding> {
-        let found: Vec<Finding> =
-            self.of(experiment).map(|run| self.sighting(run).finding).collect();
-        let Some(last) = found.last() else {
-            let void = self.runs.iter().rfind(|run| run.experiment == *experiment)?;
-            return Some(void.alone.finding.clone());
+        let of_run = |run: &Run| {
+            let first = run.raw.as_ref().and_then(|raw| raw.arrivals.deliveries.first());
+            let waited = first.zip(run.raw.as_ref()).map(|(d, raw)| d.at - raw.arrivals.call);
+            (self.sighting(run).finding, waited)
         };
-        if found.iter().any(|finding| finding.name != last.name) {
-            let names: Vec<&str> = found.iter().map(|finding| finding.name.name()).collect();
-            return Some(Finding::new(
-                Verdict::CannotTell,
-                format!("its {} runs disagree: {}", found.len(), names.join(", ")),
-            ));
+        let found: Vec<_> = self.of(experiment).map(of_run).collect();
+        match found.as_slice() {
+            [] => {
+                let void = self.runs.iter().rfind(|run| run.experiment == *experiment)?;
+                Some(void.alone.finding.clone())
+            }
+            [(only, _)] => Some(only.clone()),
+            several => Some(of_cell(several, &Thresholds::standard())),
         }
-        Some(last.clone())
+    }
+
+    /// The name of what it shows, where that is decided.
+    fn decided(&self, experiment: &Experiment) -> Option<Verdict> {
+        self.shows(experiment).filter(|shows| is_decided(*shows))
+    }
+
+    /// Whether to play it again: the guards took every run, or noise leaves open what runs with
+    /// the origin's own times show.
+    pub(crate) fn is_open(&self, experiment: &Experiment) -> bool {
+        match self.shows(experiment) {
+            None | Some(Verdict::Void) => true,
+            Some(Verdict::CannotTell) => self.last(experiment).is_some_and(Run::is_timed),
+            Some(_) => false,
+        }
     }
 
     /// The name of what it shows.
@@ -189,7 +210,7 @@ impl Evidence {
                 .last(question)
                 .is_some_and(|run| self.sighting(run).candidates.contains(&Verdict::Corked)),
             compressed: self.last(question).is_some_and(|run| run.coding().is_some()),
-            uncompressed: self.shows(&question.uncompressed()),
+            uncompressed: self.decided(&question.uncompressed()),
             origin: self.side(question),
             close_delimited: raw.and_then(|raw| {
                 let ledger = raw.ledger.as_ref()?;
@@ -197,9 +218,9 @@ impl Evidence {
                 Some(closes || ledger.upstream_protocol == "HTTP/1.0")
             }),
             header: self.header(question),
-            with_header: self.shows(&with_header).zip(self.last(&with_header).map(after)),
-            unchunked: self.shows(&Experiment { http10: true, ..*question }),
-            other_pace: self.shows(&super::engine::other_pace(question)),
+            with_header: self.decided(&with_header).zip(self.last(&with_header).map(after)),
+            unchunked: self.decided(&Experiment { http10: true, ..*question }),
+            other_pace: self.decided(&super::engine::other_pace(question)),
             suspect: self.suspects(question).iter().find_map(|suspect| suspect.software),
             ..Facts::of(self.shows(question).unwrap_or(Verdict::CannotTell))
         }

@@ -4,12 +4,15 @@ use measure::cause::CauseId;
 use measure::verdict::Verdict;
 use measure::{Arrivals, Span};
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, is_decided};
 use super::experiment::{Client, Coding, Experiment, LARGE, Offer};
 
 /// Events that fill a buffer: 200 of 400 B, 10 ms apart, are 80 KB in 2 s. That fills the 4, 8,
 /// 16 and 32 KB buffers in use at least twice, each after less than half a second at most.
 const FILL: (u32, u32, u32) = (200, 400, 10);
+/// Paces, milliseconds, with their counts of events, at which a cork shows its other release: at
+/// one many events wait for a segment, at the other each waits alone for the timer.
+const PACES: [(u32, u32); 2] = [(10, 101), (250, 11)];
 /// Sizes at which a cork shows what it waits for, bytes: four events fill an Ethernet segment
 /// before its timer, one fills it.
 const SEGMENT_SIZES: [u32; 2] = [400, LARGE];
@@ -26,11 +29,7 @@ pub(crate) fn next(
     evidence: &Evidence,
 ) -> Option<Experiment> {
     let fixed = match cause {
-        CauseId::ChunksCorked => SEGMENT_SIZES
-            .map(|size| question.playing(|play| play.bytes = Some(size)))
-            .into_iter()
-            .chain([question.playing(|play| play.close = true)])
-            .collect(),
+        CauseId::ChunksCorked => corked(question),
         CauseId::WholeBuffers | CauseId::HopBuffers | CauseId::HeaderIgnored => {
             vec![filling(question)]
         }
@@ -43,9 +42,23 @@ pub(crate) fn next(
     rest.or_else(|| halfway(question, evidence).filter(|next| !asked.contains(next)))
 }
 
-/// What else is asked of a clean path: each event in two writes, an answer without chunks.
-pub(crate) fn round() -> [Experiment; 2] {
-    [in_halves(), Experiment { http10: true, ..Experiment::of(Client::Curl) }]
+fn corked(question: &Experiment) -> Vec<Experiment> {
+    let sizes = SEGMENT_SIZES.map(|size| question.playing(|play| play.bytes = Some(size)));
+    let close = question.playing(|play| play.close = true);
+    let paces = PACES.map(|(pace, frames)| {
+        question.playing(|play| {
+            play.pace_ms = Some(pace);
+            play.frames = Some(frames);
+        })
+    });
+    sizes.into_iter().chain([close]).chain(paces).collect()
+}
+
+/// What else is asked of a clean path: beside it, each event in two writes, an answer without
+/// chunks.
+pub(crate) fn round() -> [Experiment; 3] {
+    let curl = Experiment::of(Client::Curl);
+    [curl.beside(), in_halves(), Experiment { http10: true, ..curl }]
 }
 
 fn in_halves() -> Experiment {
@@ -101,7 +114,7 @@ fn threshold(question: &Experiment, evidence: &Evidence) -> Option<(u32, u32)> {
     {
         match evidence.shows(&at(bytes)) {
             Some(Verdict::Live) => bracket.0 = bracket.0.max(bytes),
-            Some(shows) if open(shows) => {}
+            Some(shows) if !is_decided(shows) => {}
             None => {}
             Some(_) => bracket.1 = bracket.1.min(bytes),
         }
@@ -131,7 +144,7 @@ pub(crate) fn sentences(
         let names: Vec<&str> = found
             .iter()
             .filter(|(_, shows)| (*shows == Verdict::Live) == live)
-            .filter(|(_, shows)| !open(*shows))
+            .filter(|(_, shows)| is_decided(*shows))
             .map(|(name, _)| name.as_str())
             .collect();
         (!names.is_empty()).then(|| names.join(", "))
@@ -139,7 +152,7 @@ pub(crate) fn sentences(
     let codings = of(&|e| matches!(e.offer, Offer::Only(_)));
     let sizes = of(&|e| {
         let sized = e.play.bytes.is_none_or(|bytes| question.play.bytes.is_none() || bytes > LARGE);
-        e.offer == question.offer && e.play != question.play && e.play.frames.is_none() && sized
+        e.offer == question.offer && e.play != question.play && *e != filling(question) && sized
     });
     for (what, found) in [("Alone", codings), ("Varied", sizes)] {
         let parts: Vec<String> = [("held", false), ("live", true)]
@@ -162,19 +175,16 @@ pub(crate) fn sentences(
     said
 }
 
-/// Whether a verdict says nothing of whether it holds.
-fn open(shows: Verdict) -> bool {
-    matches!(shows, Verdict::Void | Verdict::Failed | Verdict::CannotTell)
-}
-
 fn label(experiment: &Experiment) -> String {
     if let Offer::Only(coding) = experiment.offer {
         return coding.name().into();
     }
-    match experiment.play.bytes {
-        Some(bytes) => format!("{bytes} B events"),
-        None if experiment.play.close => "an answer whose end is the connection's".into(),
-        None => experiment.name(),
+    let play = experiment.play;
+    match (play.bytes, play.pace_ms) {
+        (Some(bytes), _) => format!("{bytes} B events"),
+        (None, Some(pace)) => format!("one each {pace} ms"),
+        (None, None) if play.close => "an answer whose end is the connection's".into(),
+        (None, None) => experiment.name(),
     }
 }
 

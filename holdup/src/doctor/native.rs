@@ -132,8 +132,11 @@ impl Native {
         let Some(file) = &mut self.keep else { return };
         let line = json!({ "experiment": experiment, "arrivals": raw.arrivals,
                            "ledger": raw.ledger, "stopped": raw.stopped });
-        // What cannot be kept is still judged and shown; the diagnosis itself says what was seen.
-        let _ = writeln!(file, "{line}");
+        if let Err(error) = writeln!(file, "{line}") {
+            // What cannot be kept is still judged and shown.
+            eprintln!("the raw runs can be kept no further: {error}");
+            self.keep = None;
+        }
     }
 }
 
@@ -243,7 +246,9 @@ fn classify(
         500.. => return Err(Stop::Server { status, retry_after: header("retry-after") }),
         _ => return or_alone(Stop::Refused { status }, varied),
     }
-    let content_type = arrivals.content_type.clone().unwrap_or_else(|| "no content type".into());
+    let content_type = arrivals.content_type.as_deref().unwrap_or("no content type");
+    // Long enough for any real one.
+    let content_type: String = content_type.chars().take(80).collect();
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if events == 0 && media == "text/html" {
         let what = "a page in text/html".to_string();

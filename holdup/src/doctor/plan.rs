@@ -32,7 +32,7 @@ pub(crate) fn behind(behind: &Behind) -> String {
     let clock = match behind.clock {
         Clock::Ours => "on this machine's clock".into(),
         Clock::Other { sync, .. } => {
-            format!("on another clock, known to ± {}", sync.uncertainty())
+            format!("on another clock, known to ± {} µs", sync.uncertainty().as_micros())
         }
         Clock::Unknown => "whose clock cannot be had: its times are not used".into(),
     };

@@ -22,7 +22,12 @@ pub(crate) fn text(record: &Record) -> String {
     }
     text.push_str(&story(&record.diagnosis));
     text.push_str(&footer(record));
-    text
+    printable(&text)
+}
+
+/// Without control characters: headers are somebody else's words, and a terminal obeys some.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
 fn evidence(lines: &[Line]) -> String {
@@ -80,6 +85,13 @@ fn story(diagnosis: &Diagnosis) -> String {
         };
         text.push_str(&format!("Where: {hop}{who}.\n"));
     }
+    if diagnosis.hop.is_none()
+        && diagnosis.answer == Answer::CannotTell
+        && !diagnosis.suspects.is_empty()
+    {
+        let some = diagnosis.suspects.join(", ");
+        text.push_str(&format!("Headers speak of {some}, which is a hint and no proof.\n"));
+    }
     if let Some(sure) = diagnosis.sure {
         let words = match sure {
             Sure::Certain => "certain",
@@ -134,7 +146,7 @@ fn footer(record: &Record) -> String {
     };
     let clock = match record.clock_uncertainty_us {
         Some(Span(0)) | None => String::new(),
-        Some(off) => format!(", its clock known to ± {off}"),
+        Some(off) => format!(", its clock known to ± {} µs", off.as_micros()),
     };
     let Record { requests, url, .. } = record;
     text.push_str(&format!(
@@ -151,7 +163,7 @@ pub(crate) fn verified(verified: &Verified) -> String {
     for line in &verified.because {
         text.push_str(&format!("  {}\n", sentence(line)));
     }
-    text
+    printable(&text)
 }
 
 fn sentence(line: &str) -> String {
@@ -182,7 +194,7 @@ pub(crate) fn markdown(title: &str, lines: &[Line], story: &str) -> String {
         let end = if line.is_empty() || line.starts_with("    ") { "" } else { "  " };
         text.push_str(&format!("{line}{end}\n"));
     }
-    text
+    printable(&text)
 }
 
 /// Writes the files for CI.

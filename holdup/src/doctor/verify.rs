@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::diagnosis::Answer;
 use super::engine::Executor;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, is_decided};
 use super::experiment::{Client, Experiment};
 use super::record::{Line, Record};
 use super::stop::Stop;
@@ -15,7 +15,8 @@ use crate::junit::State;
 
 /// Live runs of the stream in question that make it cured: one may be luck on a busy machine.
 const RUNS: usize = 2;
-/// How often it is played for that, runs that the guards take away included.
+/// How often it is played for that at most: runs that the guards take away, or that noise leaves
+/// open, are played again, kept and shown.
 const TRIES: usize = 5;
 
 /// What it came to.
@@ -23,9 +24,11 @@ const TRIES: usize = 5;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cured {
     /// The stream that was held is live.
-    Cured,
+    #[serde(rename = "cured")]
+    Yes,
     /// It is not.
-    NotCured,
+    #[serde(rename = "not-cured")]
+    No,
     /// It does not show.
     CannotTell,
     /// Nothing was measured.
@@ -36,8 +39,8 @@ impl Cured {
     /// The exit status.
     pub(crate) fn exit(self) -> Exit {
         match self {
-            Cured::Cured => Exit::Done,
-            Cured::NotCured => Exit::Found,
+            Cured::Yes => Exit::Done,
+            Cured::No => Exit::Found,
             Cured::CannotTell => Exit::Void,
             Cured::Nothing => Exit::Nothing,
         }
@@ -62,8 +65,8 @@ pub(crate) struct Verified {
 impl Verified {
     pub(crate) fn state(&self) -> State {
         match self.cured {
-            Cured::Cured => State::Passed,
-            Cured::NotCured => State::Failed(self.name.clone()),
+            Cured::Yes => State::Passed,
+            Cured::No => State::Failed(self.name.clone()),
             Cured::CannotTell => State::Skipped(self.name.clone()),
             Cured::Nothing => State::Error(self.name.clone()),
         }
@@ -114,26 +117,25 @@ pub(crate) fn verify(
                 stopped.as_ref().map_or("too few requests were allowed".into(), Stop::to_string);
             (Cured::Nothing, format!("nothing was measured: {why}"))
         }
-        (Some(Verdict::Live), None | Some(Verdict::Live)) if accepted >= RUNS => (
-            Cured::Cured,
-            format!("cured: {cause}, before; live now, in {accepted} of {accepted} runs"),
-        ),
-        (Some(Verdict::Live), Some(other)) if other != Verdict::Live && !is_open(other) => (
-            Cured::NotCured,
-            format!("not cured: live as it was asked, but {} as a browser asks", other.name()),
-        ),
+        (Some(Verdict::Live), Some(other)) if other != Verdict::Live && is_decided(other) => {
+            let said = other.name();
+            (Cured::No, format!("not cured: live as it was asked, but {said} as a browser asks"))
+        }
+        (Some(Verdict::Live), _) if accepted >= RUNS => {
+            (Cured::Yes, format!("cured: it was \"{cause}\", and is live now"))
+        }
         (Some(Verdict::Live), _) => {
             (Cured::CannotTell, "live now, but too few runs were accepted to be sure".into())
         }
-        (Some(other), _) if is_open(other) => {
+        (Some(other), _) if !is_decided(other) => {
             (Cured::CannotTell, "cannot tell whether it is cured".into())
         }
-        (Some(other), _) => (Cured::NotCured, format!("not cured: {}", other.name())),
+        (Some(other), _) => (Cured::No, format!("not cured: {}", other.name())),
     };
     for (experiment, found) in [(question, shows), (&browser, besides)] {
         because.extend(found.map(|found| format!("{}: {}", experiment.name(), found.because)));
     }
-    if cured == Cured::NotCured {
+    if cured == Cured::No {
         let hints = earlier.cause.cause().cures.iter().map(|cure| cure.without_effect);
         let mut hints: Vec<&str> = hints.filter(|hint| !hint.is_empty()).collect();
         hints.dedup();
@@ -142,11 +144,6 @@ pub(crate) fn verify(
     because.extend(stopped.map(|stop| format!("Ended early: {stop}")));
     let lines = evidence.runs.iter().map(|run| Line::of(run, &evidence)).collect();
     Verified { cured, cause: earlier.cause, name, because, evidence: lines }
-}
-
-/// Whether a verdict leaves open what holds.
-fn is_open(shows: Verdict) -> bool {
-    matches!(shows, Verdict::CannotTell | Verdict::Void | Verdict::Failed | Verdict::NoToken)
 }
 
 fn play(
@@ -167,13 +164,18 @@ fn play(
     // Beside the suspect first: without the origin's own times it is what the rest is held against.
     once(question.beside(), evidence)?;
     for _ in 0..TRIES {
-        if evidence.accepted(&question) >= RUNS || !once(question, evidence)? {
+        let enough = evidence.accepted(&question) >= RUNS && !evidence.is_open(&question);
+        if enough || !once(question, evidence)? {
             break;
         }
     }
     let browser = Experiment::of(Client::Fetch);
-    if question.client != Client::Fetch || !question.play.is_as_it_is() {
-        once(browser, evidence)?;
+    if browser != question {
+        for _ in 0..RUNS {
+            if !evidence.is_open(&browser) || !once(browser, evidence)? {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -187,7 +187,13 @@ fn without_origin_or_control_nobody_is_blamed() {
 }
 
 #[test]
-fn a_rewritten_type_and_a_busy_page_have_their_causes() {
-    assert_eq!(name(&Facts::of(V::TypeChanged), &all), certain(CauseId::TypeRewritten));
-    assert_eq!(name(&Facts::of(V::PageBusy), &all), certain(CauseId::PageBusy));
+fn what_a_verdict_says_by_itself_has_its_cause() {
+    for (shows, cause) in [
+        (V::TypeChanged, CauseId::TypeRewritten),
+        (V::PageBusy, CauseId::PageBusy),
+        (V::BatchedInBrowser, CauseId::BatchedInBrowser),
+        (V::ConnectionLimit, CauseId::ConnectionLimit),
+    ] {
+        assert_eq!(name(&Facts::of(shows), &all), certain(cause));
+    }
 }
