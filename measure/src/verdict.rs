@@ -5,6 +5,7 @@
 pub mod arrivals;
 mod browser;
 mod bursts;
+mod by_script;
 mod patterns;
 mod pooled;
 mod shape;

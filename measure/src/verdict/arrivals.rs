@@ -6,14 +6,14 @@
 //! how much can be said: a script that was asked for gives every name, a reading of the same
 //! stream on a direct way most of them, nothing very few.
 
-use super::bursts::{on_timer, specific, timer_or_buffer};
+use super::bursts::{filling, on_timer, specific, timer_or_buffer};
+use super::by_script::{by_script, own};
 use super::shape::Shape;
-use super::{Finding, Sure, Thresholds, Verdict, of_run};
+use super::{Finding, Sure, Thresholds, Verdict};
 use crate::arrivals::{Arrivals, End};
 use crate::guards::Guards;
-use crate::ledger::{Entry, Ledger};
 use crate::measurement::{Measurement, Outcome, same_type};
-use crate::script::{EVENT_STREAM, Header, Script};
+use crate::script::{EVENT_STREAM, Script};
 use crate::stats::median;
 use crate::units::{Span, decimal};
 
@@ -40,12 +40,12 @@ pub struct Sighting {
 }
 
 impl Sighting {
-    fn sure(name: Verdict, sure: Sure, because: String) -> Sighting {
+    pub(super) fn sure(name: Verdict, sure: Sure, because: String) -> Sighting {
         let finding = Finding { sure: Some(sure), ..Finding::new(name, because) };
         Sighting { finding, candidates: Vec::new() }
     }
 
-    fn open(candidates: &[Verdict], because: String) -> Sighting {
+    pub(super) fn open(candidates: &[Verdict], because: String) -> Sighting {
         let finding = Finding::new(Verdict::CannotTell, because);
         Sighting { finding, candidates: candidates.to_vec() }
     }
@@ -137,75 +137,6 @@ fn truncated(arrivals: &Arrivals, seen: &Measurement, origin: Origin<'_>) -> Opt
     }
 }
 
-/// Holds the arrivals against the script's own due times. The one thing that they cannot show is
-/// a delay that all events share.
-fn by_script(arrivals: &Arrivals, script: &Script, thresholds: &Thresholds) -> Sighting {
-    let measured = Measurement::join(supposed(arrivals, script).as_ref(), arrivals);
-    let found = of_run(&measured, thresholds);
-    let because = format!("{}; by the script's pace, not by the origin's own times", found.because);
-    match found.name {
-        Verdict::CannotTell => Sighting::open(&[], because),
-        // A count of frames needs no times.
-        name @ (Verdict::Failed | Verdict::Truncated | Verdict::NoToken) => {
-            Sighting::sure(name, Sure::Certain, found.because)
-        }
-        name => Sighting::sure(name, Sure::Likely, because),
-    }
-}
-
-/// What is held where no hop is, the origin itself holds: no proxy is to blame for it.
-fn own(arrivals: &Arrivals, script: &Script, thresholds: &Thresholds) -> Sighting {
-    // Nobody changed its type on the way, either.
-    let sends = arrivals
-        .content_type
-        .iter()
-        .map(|came| Header { name: "content-type".into(), value: came.clone() });
-    let script = Script { headers: sends.collect(), ..script.clone() };
-    let found = by_script(arrivals, &script, thresholds);
-    match found.finding.name {
-        Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind => {
-            let because = format!(
-                "read at the origin itself, so no hop is to blame: {} there: {}",
-                found.finding.name.name(),
-                found.finding.because
-            );
-            Sighting::sure(Verdict::BatchedAtOrigin, Sure::Likely, because)
-        }
-        _ => found,
-    }
-}
-
-/// The ledger of an origin that kept to the script, begun as late as the arrivals allow: the
-/// frame that was held least was not held at all.
-fn supposed(arrivals: &Arrivals, script: &Script) -> Option<Ledger> {
-    let writes = script.write_of_frames();
-    let due = |seq: u32| script.due(*writes.get(seq as usize)?);
-    let started = arrivals
-        .frames()
-        .filter_map(|(delivery, frame)| Some(delivery.arrived() - due(frame.seq?)?))
-        .min()?;
-    let entry = |seq: u32| {
-        let at = started + due(seq)?;
-        let write = *writes.get(seq as usize)? as u32;
-        Some(Entry { seq, due: at, before: at, after: at, write })
-    };
-    let entries: Vec<Entry> = (0..script.frame_count()).filter_map(entry).collect();
-    Some(Ledger {
-        run: arrivals.run,
-        instance: String::new(),
-        attempts: 1,
-        script: script.clone(),
-        upstream_protocol: String::new(),
-        segment_bytes: None,
-        started,
-        done: entries.last().map(|entry| entry.after),
-        writes: script.write_count() as u32,
-        body_bytes: script.total_bytes(),
-        entries,
-        broken: None,
-    })
-}
-
 /// Holds a stream's shape against that of the same request on a way without the suspect.
 fn against(arrivals: &Arrivals, direct: &Arrivals, thresholds: &Thresholds) -> Sighting {
     let own = Shape::of(arrivals, thresholds);
@@ -227,7 +158,7 @@ fn against(arrivals: &Arrivals, direct: &Arrivals, thresholds: &Thresholds) -> S
             && shape.lasted() > thresholds.live_longest
     };
     if single(&own) {
-        return live(&own, thresholds);
+        return behind(&own, &control, thresholds).unwrap_or_else(|| live(&own, thresholds));
     }
     if !single(&control) {
         // Both come together: the origin's doing, if they do so alike.
@@ -242,6 +173,10 @@ fn against(arrivals: &Arrivals, direct: &Arrivals, thresholds: &Thresholds) -> S
             Sighting::open(&[Verdict::BatchedAtOrigin], because)
         };
     }
+    if here < thresholds.origin_frames_per_write {
+        let because = format!("{figures}: put together now and then, by the path or this machine");
+        return Sighting::open(&[Verdict::Live], because);
+    }
     let path = |name: Verdict, what: String| {
         Sighting::sure(name, Sure::Likely, format!("{figures}: {what}; likely the path"))
     };
@@ -252,7 +187,8 @@ fn against(arrivals: &Arrivals, direct: &Arrivals, thresholds: &Thresholds) -> S
     if let Some((name, what)) = specific(&own, arrivals, thresholds) {
         return path(name, what);
     }
-    match timer_or_buffer(&own, thresholds) {
+    let timer_or_buffer = || timer_or_buffer(&own, arrivals, thresholds);
+    match filling(&own, arrivals, thresholds).or_else(timer_or_buffer) {
         Some((name, what)) => path(name, what),
         None => Sighting::open(
             &[Verdict::Corked, Verdict::BufferBursts],
@@ -261,6 +197,27 @@ fn against(arrivals: &Arrivals, direct: &Arrivals, thresholds: &Thresholds) -> S
             ),
         ),
     }
+}
+
+/// A path that keeps each event for the next one: the first comes one interval later than on the
+/// direct way, and the last one together with the terminal event, which it does not there.
+fn behind(own: &Shape, control: &Shape, thresholds: &Thresholds) -> Option<Sighting> {
+    let waits: Vec<Span> = control.spaced().iter().map(|(wait, _)| *wait).collect();
+    let interval = median(&waits)?;
+    let later = own.waited() - control.waited();
+    let window = thresholds.behind_share * interval.as_micros() as f64;
+    let by_one = (later - interval).as_micros().abs() as f64 <= window;
+    let together = own.terminal_after? <= thresholds.same_release
+        && control.terminal_after? > thresholds.live_hold;
+    (by_one && together && interval > thresholds.live_hold).then(|| {
+        Sighting::sure(
+            Verdict::OneBehind,
+            Sure::Likely,
+            format!(
+                "the first event came {later} later than on the direct way, where events are {interval} apart, and the last one only with the terminal event: likely a path that keeps each event for the next"
+            ),
+        )
+    })
 }
 
 /// What a stream's shape shows by itself.
@@ -318,7 +275,7 @@ fn live(shape: &Shape, thresholds: &Thresholds) -> Sighting {
         Verdict::Live,
         Sure::Likely,
         format!(
-            "{} events came {} at a time over {}, the first {} after the call{stalled}: likely live; a delay that all events share does not show here",
+            "{} events came {} at a time over {}, the first {} after the call{stalled}: likely live; a delay that all events share, or by one event, does not show here",
             shape.events,
             decimal(shape.events_per_release(), 2),
             shape.lasted(),

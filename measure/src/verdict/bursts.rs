@@ -85,13 +85,47 @@ fn timed_share(spaced: &[(Span, &Release)], thresholds: &Thresholds) -> f64 {
     spaced.iter().filter(fits).count() as f64 / spaced.len().max(1) as f64
 }
 
+/// Whole events that leave as soon as they fill a segment: on the direct way they come one by one,
+/// so somebody between waits for the segment.
+pub(super) fn filling(
+    shape: &Shape,
+    arrivals: &Arrivals,
+    thresholds: &Thresholds,
+) -> Option<(Verdict, String)> {
+    let segment = u64::from(arrivals.segment_bytes.filter(|bytes| *bytes > 0)?);
+    let spaced = shape.spaced();
+    let fills = |(wait, release): &&(Span, &Release)| {
+        release.events >= 2
+            && *wait > thresholds.live_hold
+            && release.bytes.is_some_and(|bytes| {
+                bytes >= segment && bytes - bytes / u64::from(release.events) < segment
+            })
+    };
+    let full = spaced.iter().filter(fills).count();
+    is_pattern(full, spaced.len(), thresholds).then(|| {
+        let what = format!(
+            "{full} of {} bursts came as soon as a segment of {segment} bytes was full",
+            spaced.len()
+        );
+        (Verdict::Corked, what)
+    })
+}
+
 /// Whether a timer or a buffer makes the bursts: the one leaves their sizes to the origin's pace,
 /// the other their times. Where both fit, neither is named.
-pub(super) fn timer_or_buffer(shape: &Shape, thresholds: &Thresholds) -> Option<(Verdict, String)> {
+pub(super) fn timer_or_buffer(
+    shape: &Shape,
+    arrivals: &Arrivals,
+    thresholds: &Thresholds,
+) -> Option<(Verdict, String)> {
     let spaced = shape.spaced();
     let waits: Vec<Span> = spaced.iter().map(|(wait, _)| *wait).collect();
     let sizes: Vec<Span> = spaced.iter().filter_map(|(_, r)| Some(Span(r.bytes? as i64))).collect();
     let (wait, size) = (median(&waits)?, median(&sizes)?.as_micros());
+    // About a segment: a sender that waits for full ones, and runs late, looks like that too.
+    let segment = i64::from(arrivals.segment_bytes.unwrap_or_default());
+    let of_a_segment =
+        size >= segment && (size - segment) as f64 <= thresholds.buffer_spread * segment as f64;
     let scatter = scatter(sizes)?;
     let timed = timed_share(&spaced, thresholds);
     if timed >= thresholds.pattern_share && scatter > 2.0 * thresholds.buffer_spread {
@@ -100,7 +134,7 @@ pub(super) fn timer_or_buffer(shape: &Shape, thresholds: &Thresholds) -> Option<
         return Some((Verdict::Corked, what));
     }
     let untimed = timed <= 1.0 - thresholds.pattern_share;
-    (untimed && scatter <= thresholds.buffer_spread).then(|| {
+    (untimed && !of_a_segment && scatter <= thresholds.buffer_spread).then(|| {
         let what =
             format!("bursts of about {size} bytes come at different times, as from a buffer");
         (Verdict::BufferBursts, what)

@@ -33,6 +33,9 @@ pub(super) struct Shape {
     /// How long the ends of events waited, of which all else had come before and whose end came
     /// only together with the beginning of the next one.
     pub(super) ends_late: Vec<Span>,
+    /// From the arrival of the last of those events to that of the terminal one; absent where
+    /// either did not come.
+    pub(super) terminal_after: Option<Span>,
     /// The call, and the head's arrival.
     call: Stamp,
     pub(super) head: Option<Span>,
@@ -45,6 +48,7 @@ impl Shape {
             releases: Vec::new(),
             events: 0,
             ends_late: Vec::new(),
+            terminal_after: terminal_after(arrivals),
             call: arrivals.call,
             head: arrivals.head.map(|at| at - arrivals.call),
         };
@@ -133,6 +137,15 @@ impl Shape {
             .map(|pair| (pair[1].body_end - pair[0].body_end, &pair[1]))
             .collect()
     }
+}
+
+fn terminal_after(arrivals: &Arrivals) -> Option<Span> {
+    let arrived = |terminal: bool| {
+        let wanted =
+            arrivals.frames().filter(|(_, frame)| frame.event && frame.terminal == terminal);
+        wanted.last().map(|(delivery, _)| delivery.arrived())
+    };
+    Some(arrived(true)? - arrived(false)?)
 }
 
 /// How far the middle 80% of some figures lie apart, as a share of their median; absent for
