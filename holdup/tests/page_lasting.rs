@@ -2,6 +2,7 @@
 //! is hidden. In Chromium, through `holdup demo`.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::await_holding_lock, reason = "each test has a thread and a runtime of its own")]
 
 mod common;
 mod page;

@@ -3,6 +3,7 @@
 //! boxes. With `HOLDUP_PICTURES` set, pictures of all views go into that folder, in both schemes.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::await_holding_lock, reason = "each test has a thread and a runtime of its own")]
 
 mod common;
 mod page;

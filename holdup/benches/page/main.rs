@@ -7,6 +7,11 @@
 //! with everything else that runs on it: the figures of a machine that is busy otherwise are that
 //! machine's.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "shares the tests' driver, and a failed unwrap ends a benchmark as well"
+)]
+
 #[path = "../../tests/page/browser.rs"]
 mod browser;
 mod goals;

@@ -150,6 +150,14 @@ impl Model {
         self.take_over(Settings::default(), &[]);
     }
 
+    /// Takes over settings that the address can carry.
+    pub fn set_settings(&self, settings: Settings) {
+        let query = settings.to_query();
+        let pairs: Vec<(&str, &str)> =
+            query.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        self.take_over(settings.clone(), &pairs);
+    }
+
     /// Takes over settings; what was measured under others goes.
     fn take_over(&self, settings: Settings, address: &[(&str, &str)]) {
         self.change(|state| {

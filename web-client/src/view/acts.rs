@@ -9,7 +9,7 @@ use crate::guard::Listener;
 use crate::model::{Model, Sight};
 use crate::runner;
 use crate::view::place::document;
-use crate::view::{presenter, settings, stories, takeaway};
+use crate::view::{cure, presenter, settings, stories, takeaway};
 
 /// Listens until the guards are dropped.
 pub(crate) fn listen(model: Model) -> Vec<Listener> {
@@ -62,6 +62,7 @@ fn clicked(model: Model, event: &Event) {
         "settings" => model.toggle_panel(),
         "own-stream" => settings::own_stream(model),
         "take" => takeaway::act(model, &key),
+        "cure" => cure::apply(model, &key),
         "sight" => model.change(|state| {
             state.sight = if key == "at-once" { Sight::AtOnce } else { Sight::InTurn };
         }),

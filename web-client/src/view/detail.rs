@@ -8,16 +8,17 @@ use crate::split::Part;
 use crate::view::lane::{confirmation, is_open, rows};
 use crate::view::markup::{escaped, joined};
 use crate::view::place::{By, Place, Scene};
-use crate::view::{chart, spread};
+use crate::view::{chart, cure, spread};
 use crate::words;
 
 /// The sections, empty until the lane is opened.
-pub(crate) const MARKUP: &str = "<section class=\"why\"></section>\
+pub(crate) const MARKUP: &str = "<section class=\"why\"></section><section class=\"cure\"></section>\
     <section class=\"stations\"></section><section class=\"spread\"></section>\
     <section class=\"readers\"></section><section class=\"config\"></section>";
 
 pub(crate) const PLACES: &[Place] = &[
     (".detail .why", By::Markup, |scene| opened(scene, why)),
+    (".detail .cure", By::Controls, |scene| opened(scene, cure::markup)),
     (".detail .stations", By::Markup, |scene| opened(scene, stations)),
     (".detail .spread", By::Markup, |scene| opened(scene, spread::markup)),
     (".detail .readers", By::Markup, |scene| opened(scene, readers)),

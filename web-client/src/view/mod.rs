@@ -11,6 +11,7 @@
 pub(crate) mod acts;
 pub(crate) mod answer;
 pub(crate) mod chart;
+pub(crate) mod cure;
 pub(crate) mod detail;
 pub(crate) mod facts;
 pub(crate) mod figures;
