@@ -138,18 +138,18 @@ async fn readers_and_lanes_are_chosen_by_boxes() {
     );
     page.click("#set-readers-recv");
     assert_eq!(address(&page).await, STANDARD);
-    // The control is in every plan; one that is down can be asked for.
+    // The control is in every plan; one that is down takes part and says so.
     assert!(page.is_checked("#set-endpoints-direct") && page.is_disabled("#set-endpoints-direct"));
-    assert!(page.is_checked("#set-endpoints-haproxy") && !page.is_checked("#set-endpoints-envoy"));
+    assert!(page.is_checked("#set-endpoints-haproxy") && page.is_checked("#set-endpoints-envoy"));
+    page.until(".lanes .lane:nth-of-type(3)").await;
+    assert!(page.texts(".lanes .because").contains(&"Port 80 is taken.".to_string()));
+    page.click("#set-endpoints-envoy");
+    assert!(address(&page).await.contains("endpoints=haproxy"));
     page.click("#set-endpoints-haproxy");
     assert!(address(&page).await.contains("endpoints=direct"));
     assert_eq!(page.texts(".lanes .lane h2").len(), 1);
     page.click("#set-endpoints-envoy");
     assert!(address(&page).await.contains("endpoints=envoy"));
-    page.until(".lanes .lane:nth-of-type(2)").await;
-    assert!(page.texts(".lanes .because").contains(&"Port 80 is taken.".to_string()));
-    assert!(page.is_checked("#set-endpoints-envoy"));
-    page.click("#set-endpoints-envoy");
     page.click("#set-endpoints-haproxy");
     assert_eq!(address(&page).await, STANDARD);
 }

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Page, document_of, drop_files, page, record, row};
+use common::{Page, document_of, drag, drop_files, page, record, row};
 use measure::arrivals::Reader;
 use measure::results::Document;
 use measure::stats::{RatioSpread, Spread};
@@ -83,11 +83,18 @@ fn markdown_has_the_commands_table() {
         "- haproxy: excluded by Ledger: late by 12 ms.",
         "- Browser: Chromium 156, isolated, clock step 5 µs",
         "- Machine: linux 6, 2 CPUs, load 0.3",
-        "- Made by: holdup measure",
         "- Run it again: <http://127.0.0.1:1/?preset=headline>",
     ] {
         assert!(text.contains(said), "{said} is not in\n{text}");
     }
+}
+
+#[wasm_bindgen_test]
+fn markdown_of_a_file_says_what_made_it() {
+    let document = measured();
+    let rows: Vec<_> = document.cells.iter().collect();
+    let text = markdown::of(&document, &rows, None);
+    assert!(text.contains("- Made by: holdup measure") && !text.contains("Run it again"));
 }
 
 #[wasm_bindgen_test]
@@ -244,7 +251,11 @@ fn runs_are_chosen_by_their_rows_median() {
 async fn a_file_is_looked_at_and_the_page_comes_back() {
     let page = page().await;
     let text = document::written(measured());
+    assert!(drag("dragover") && page.find("html[data-dragging]").is_some());
+    assert!(!drag("dragleave") && page.find("html[data-dragging]").is_none());
+    assert!(drag("dragover"));
     drop_files(&[("results.json", &text)]);
+    assert!(page.find("html[data-dragging]").is_none());
     page.until(".looked .lane").await;
     assert_eq!(page.text(".looked h2"), "results.json");
     assert!(page.text(".looked .mark").contains("not measured by this page"));

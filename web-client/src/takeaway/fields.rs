@@ -118,11 +118,11 @@ impl Fields {
     }
 
     pub(super) fn text(&self, name: &str, value: &mut String) {
-        self.must(name, value, Json::text, text);
+        self.must(name, value, Json::text, |text| JsValue::from_str(text));
     }
 
     pub(super) fn text_if_any(&self, name: &str, value: &mut Option<String>, absent: Absent) {
-        self.may(name, value, absent, Json::text, text);
+        self.may(name, value, absent, Json::text, |text| JsValue::from_str(text));
     }
 
     /// A list of texts.

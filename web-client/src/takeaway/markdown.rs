@@ -23,6 +23,10 @@ pub fn of(document: &Document, rows: &[&CellResult], address: Option<&str>) -> S
         line(&mut out, &["- ", &text(name), " did not run: ", &text(&words::sentence(why))]);
     }
     for (name, what) in prose::origin(document, rows) {
+        // Of a page the address says it better.
+        if address.is_some() && name == "Made by" {
+            continue;
+        }
         line(&mut out, &["- ", name, ": ", &text(&what)]);
     }
     if let Some(address) = address {

@@ -6,6 +6,7 @@ mod form;
 use js_sys::Reflect;
 use measure::cell::DIRECT;
 use measure::page::Settings;
+use measure::plan;
 use measure::script::{Body, Framing, Header};
 use measure::{Reader, Script};
 use wasm_bindgen::JsValue;
@@ -51,19 +52,17 @@ impl Shown<'_> {
 
     fn of_settings<'a>(settings: &'a Settings, state: &State) -> Shown<'a> {
         let plan = state.lanes.as_ref().and_then(|lanes| settings.plan(lanes).ok());
-        let (mut script, mut endpoints) = (settings.script.clone(), Vec::new());
+        let mut script = settings.script.clone();
         if let Some(plan) = plan {
             let mut scripts = plan.cells.iter().map(|cell| &cell.script);
             let first = scripts.next();
             if scripts.all(|other| Some(other) == first) {
                 script = first.cloned();
             }
-            endpoints = plan.endpoints();
         }
-        if !settings.endpoints.is_empty() {
-            // One that is down is chosen all the same, and says so in its lane.
-            endpoints.clone_from(&settings.endpoints);
-        }
+        // One that is down takes part all the same, and says so in its lane.
+        let endpoints = plan::endpoints_of(&settings.preset, &settings.endpoints);
+        let endpoints = endpoints.unwrap_or_default();
         Shown { settings, script, endpoints }
     }
 

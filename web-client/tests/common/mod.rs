@@ -139,6 +139,13 @@ const DROP: &str = "
     for (const [name, text] of files) transfer.items.add(new File([text], name));
     document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));";
 
+const DRAG: &str = "
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['x'], 'x'));
+    const event = new DragEvent(name, { dataTransfer: transfer, bubbles: true, cancelable: true });
+    document.body.dispatchEvent(event);
+    return event.defaultPrevented";
+
 const CLIPBOARD: &str = "
     const clipboard = there ? { writeText: (text) => { window.copied = text; return Promise.resolve(); } } : undefined;
     Object.defineProperty(navigator, 'clipboard', { value: clipboard, configurable: true });";
@@ -154,6 +161,11 @@ pub(crate) fn drop_files(files: &[(&str, &str)]) {
         .map(|(name, text)| Array::of2(&JsValue::from_str(name), &JsValue::from_str(text)))
         .collect();
     run("files", DROP, &files);
+}
+
+/// Drags a file over the page, or away from it; whether the page takes it.
+pub(crate) fn drag(name: &str) -> bool {
+    run("name", DRAG, &JsValue::from_str(name)).is_truthy()
 }
 
 thread_local! {
