@@ -32,8 +32,6 @@ fn busy_reader() {
         "eventsource,fetch,fetch-worker",
         "--runs",
         "1",
-        "--native-runs",
-        "0",
         "--json",
     ]);
     let document = document(&output);
@@ -75,8 +73,6 @@ fn seventh_stream() {
         "eventsource,fetch,fetch-worker",
         "--runs",
         "1",
-        "--native-runs",
-        "0",
         "--json",
     ]);
     let document = document(&output);

@@ -19,6 +19,7 @@ const SHORT: &str = "frames=4&interval_ms=5&frame_bytes=60";
 #[derive(Clone, Copy, Debug)]
 struct Held {
     listeners: i64,
+    nodes: i64,
     workers: i64,
     /// Bytes of page, document and worker after a collection.
     heap: i64,
@@ -38,6 +39,7 @@ async fn held(browser: &Browser, demo: u32) -> Held {
     let targets = targets["targetInfos"].as_array().unwrap();
     Held {
         listeners: counters["jsEventListeners"].as_i64().unwrap(),
+        nodes: counters["nodes"].as_i64().unwrap(),
         workers: targets.iter().filter(|target| target["type"] == "worker").count() as i64,
         heap: browser.bytes().await,
         module: browser.module_bytes().await,
@@ -81,6 +83,8 @@ async fn two_hundred_runs_leave_a_page_as_it_was() {
     // page shows only once there is something to press.
     assert!(full.listeners - half.listeners <= 4, "{half:?} {full:?}");
     assert!(full.listeners - idle.listeners <= 40, "{idle:?} {full:?}");
+    // The same for the document's nodes: what is shown is as much as before.
+    assert!(full.nodes - half.nodes <= 60, "{half:?} {full:?}");
     assert_eq!(full.workers, 1, "one worker for all runs");
     // Six connections to the page's origin and six to the lane's, kept by browser and taps as
     // they please; a connection left behind by each run would be a hundred more.

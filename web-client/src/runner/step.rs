@@ -39,7 +39,9 @@ pub(super) async fn clocks(model: Model, cells: &[&Cell]) -> Result<Clocks, Halt
     let mut worker = None;
     if cells.iter().any(|cell| cell.reader == Reader::FetchWorker) {
         let reads = worker::of_page().map_err(Halt::Refused)?;
-        let clock = reads.sync(&api::clock_url(), CLOCK_TRIPS).await.map_err(Halt::Refused)?;
+        let clock = reads.sync(&api::clock_url(), CLOCK_TRIPS).await.map_err(|why| {
+            Halt::Refused(["the worker's clock could not be synchronised: ", &why].concat())
+        })?;
         worker = Some((reads, clock));
     }
     // After the round trips, so that there is room for the streams.
