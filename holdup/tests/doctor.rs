@@ -122,16 +122,6 @@ fn by_endpoints(held: &str, cured: &str, query: &str, cause: &str) -> Option<Val
     cause_and_cure(&url(&held), &url(&cured), cause, "certain", &[])
 }
 
-/// Every endpoint that a cure is shown by is one of ours.
-#[test]
-fn cures_are_shown_by_endpoints_there_are() {
-    let pairs =
-        measure::cause::CAUSES.iter().flat_map(|cause| cause.cures).flat_map(|cure| cure.shown_by);
-    for name in pairs.flat_map(|(held, cured)| [held, cured]) {
-        assert!(PROXIES.registry().endpoint(name).is_ok(), "{name}");
-    }
-}
-
 #[test]
 fn haproxy_stock_corks_chunks_and_no_delay_cures_it() {
     let Some(told) = by_endpoints("haproxy", "haproxy-no-delay", "", "chunks-corked") else {
