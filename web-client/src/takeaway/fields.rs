@@ -196,11 +196,6 @@ fn put(object: &Object, name: &str, value: JsValue) {
     let _ = Reflect::set(object, &JsValue::from_str(name), &value);
 }
 
-#[expect(clippy::ptr_arg, reason = "it is handed on as a function of a reference to the field")]
-pub(super) fn text(text: &String) -> JsValue {
-    JsValue::from_str(text)
-}
-
 pub(super) fn small(count: &u32) -> JsValue {
     JsValue::from_f64(f64::from(*count))
 }
