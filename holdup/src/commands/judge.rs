@@ -1,5 +1,6 @@
 //! `holdup judge`: every verdict of a results folder made again from its runs, beside the one that
-//! stands there. Newer thresholds may name what older ones left open, or the other way round.
+//! stands there. Newer thresholds may name what older ones left open, or the other way round. The
+//! folder of a matrix is held against its truths again as well.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use measure::verdict::Finding;
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::out::say;
-use crate::report;
+use crate::{matrix, report};
 
 #[derive(Debug, Args)]
 pub(crate) struct Judge {
@@ -61,7 +62,12 @@ pub(crate) fn run(options: &Judge) -> Outcome {
         changed.len(),
         again.len() - changed.len() - reworded
     );
-    Ok(if changed.is_empty() { Exit::Done } else { Exit::Found })
+    let rows = if changed.is_empty() { Exit::Done } else { Exit::Found };
+    let matrix = matrix::judge_again(&options.folder, &runs, &document.endpoints)?;
+    Ok(match matrix {
+        Some(exit) if rows == Exit::Done => exit,
+        _ => rows,
+    })
 }
 
 /// Rows whose verdict is another one now: their id, the verdict there, the one now.

@@ -38,6 +38,7 @@ pub(crate) fn render(folder: &Path) -> Result<String, CausesError> {
     let mut out = String::from(HEAD);
     out.push_str(&summary(&matrix));
     out.push_str(&markdown_table(&show::confusion(&matrix)));
+    out.push_str(&markdown_table(&show::alone(&matrix)));
     for cause in CAUSES {
         out.push_str(&section(cause, &matrix));
     }
@@ -45,7 +46,8 @@ pub(crate) fn render(folder: &Path) -> Result<String, CausesError> {
     Ok(out)
 }
 
-fn read(folder: &Path) -> Result<Matrix, CausesError> {
+/// The matrix that `holdup matrix --out` left in a folder.
+pub(super) fn read(folder: &Path) -> Result<Matrix, CausesError> {
     let path = folder.join(super::MATRIX);
     let text = std::fs::read_to_string(&path)
         .map_err(|source| CausesError::Read { path: path.clone(), source })?;

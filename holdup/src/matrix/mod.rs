@@ -5,7 +5,9 @@ pub(crate) mod busy;
 pub(crate) mod causes;
 pub(crate) mod cli;
 
+mod alone;
 mod bench;
+mod judge;
 mod show;
 mod tally;
 mod truths;
@@ -15,13 +17,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use emitter::{Config, Emitter};
-use measure::Reader;
-use measure::cell::{Cell, DIRECT, ETHERNET_MSS, Link, Request};
-use measure::guards::{Exclusion, Guards};
+use measure::cell::{Cell, ETHERNET_MSS};
+use measure::guards::Guards;
 use measure::plan::Plan;
-use measure::results::{Document, Judgement, RunRecord, SCHEMA, derive_cells, judge_runs};
-use measure::verdict::arrivals::{Origin, of_arrivals};
-use measure::verdict::{Thresholds, Verdict};
+use measure::results::{Document, Endpoint, RunRecord, SCHEMA, derive_cells};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
@@ -31,8 +30,9 @@ use crate::runner::{self, Native};
 use crate::store::Store;
 use crate::{cli as commands, machine};
 use bench::Bench;
-use tally::{Matrix, Row};
-use truths::{Truth, Way};
+use judge::{cells, of_run, rows};
+use tally::Matrix;
+use truths::Truth;
 
 /// The document in a folder.
 const MATRIX: &str = "matrix.json";
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &cli::Matrix) -> Outcome {
             started_at: started_at.clone(),
             busy: options.busy,
             machine,
-            rows: rows(&truths, &plan, runs, &bench.rig),
+            rows: rows(&truths, runs, &bench.rig.endpoints),
         };
         let document = document(&matrix, &truths, &plan, runs, &bench.rig);
         (matrix, document)
@@ -160,98 +160,6 @@ fn chosen(options: &cli::Matrix) -> Result<Vec<Truth>, Problem> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-/// A cell for each stream, and the control of each.
-fn cells(truths: &[Truth]) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
-    for truth in truths {
-        let own = cell(truth, &truth.way.endpoint());
-        let direct = cell(truth, DIRECT);
-        for cell in [direct, own] {
-            if !cells.iter().any(|other| other.id() == cell.id()) {
-                cells.push(cell);
-            }
-        }
-    }
-    cells
-}
-
-fn cell(truth: &Truth, endpoint: &str) -> Cell {
-    let script = truth.stream.script();
-    Cell {
-        endpoint: endpoint.into(),
-        preset: "matrix".into(),
-        reader: Reader::Recv,
-        engine: None,
-        request: Request {
-            upstream_protocol: (endpoint != DIRECT).then(|| "http/1.1".into()),
-            accept_encoding: truth.offers.map(String::from),
-            ..Request::plain()
-        },
-        link: Link { mss: Some(ETHERNET_MSS), pooled: None, nagle: script.nagle },
-        concurrency: 1,
-        stream: None,
-        page_work_us: None,
-        script,
-    }
-}
-
-/// The truth that a run belongs to; none for a control's.
-fn of_run<'a>(truths: &'a [Truth], run: &RunRecord) -> Option<&'a Truth> {
-    truths.iter().find(|truth| cell(truth, &truth.way.endpoint()).id() == run.cell)
-}
-
-/// Judges every run and counts by stream.
-fn rows(truths: &[Truth], plan: &Plan, runs: &[RunRecord], rig: &Rig) -> Vec<Row> {
-    let judged = judge_runs(&plan.cells, runs, &Guards::default());
-    let row = |truth: &Truth| {
-        let endpoint = truth.way.endpoint();
-        let known = rig.endpoints.iter().find(|known| known.name == endpoint);
-        let software = known.and_then(|known| {
-            Some(format!("{} {}", known.proxy.as_ref()?, known.version.as_ref()?))
-        });
-        let mut row = Row::new(truth, software, known.and_then(|known| known.failed.clone()));
-        let id = cell(truth, &endpoint).id();
-        let own: Vec<(&RunRecord, Judgement)> = runs
-            .iter()
-            .zip(&judged)
-            .filter(|(run, _)| run.cell == id)
-            .map(|(run, judged)| match truth.way.has_ledger() {
-                true => (run, judged.clone()),
-                false => (run, by_arrivals(truth, run, truths, runs)),
-            })
-            .collect();
-        let counted: Vec<(&RunRecord, &Judgement)> =
-            own.iter().map(|(run, judged)| (*run, judged)).collect();
-        row.count(&counted);
-        row
-    };
-    truths.iter().map(row).collect()
-}
-
-/// What the arrivals of an origin without a ledger show: read at the origin itself, by the script
-/// that it was asked for; through a proxy, beside the reading at the origin of the same round.
-fn by_arrivals(truth: &Truth, run: &RunRecord, truths: &[Truth], runs: &[RunRecord]) -> Judgement {
-    let script = truth.stream.script();
-    let direct = match truth.way {
-        Way::ProxyOnNode(_, flush) => truths
-            .iter()
-            .find(|other| other.way == Way::Node(flush) && other.offers == truth.offers)
-            .map(|other| cell(other, &other.way.endpoint()).id())
-            .and_then(|id| runs.iter().find(|own| own.cell == id && own.round == run.round)),
-        _ => None,
-    };
-    let origin = match (truth.way, direct) {
-        (Way::ProxyOnNode(..), Some(direct)) => Origin::Direct(&direct.arrivals),
-        (Way::ProxyOnNode(..), None) => Origin::Unknown,
-        _ => Origin::Own(&script),
-    };
-    let finding = of_arrivals(&run.arrivals, origin, &Thresholds::standard()).finding;
-    match finding.name {
-        Verdict::Void => Err(Exclusion::Client(finding.because)),
-        _ => Ok(finding),
-    }
-}
-
 /// Puts both documents into the folder.
 fn keep(
     store: &Store,
@@ -263,16 +171,22 @@ fn keep(
     put(&folder.join(MATRIX), &format!("{text}\n"))
 }
 
+/// Judges the matrix in a folder again and prints it; none for a folder that holds none.
+pub(crate) fn judge_again(
+    folder: &Path,
+    runs: &[RunRecord],
+    endpoints: &[Endpoint],
+) -> Result<Option<Exit>, Problem> {
+    let Some(matrix) = judge::again(folder, runs, endpoints)? else { return Ok(None) };
+    let (lines, exit) = show::conclude(&matrix);
+    crate::out::print(&text(&matrix, &lines));
+    Ok(Some(exit))
+}
+
 /// Prints the matrix and writes the files for CI.
 fn tell(matrix: &Matrix, options: &cli::Matrix) -> Result<Exit, Problem> {
     let (lines, exit) = show::conclude(matrix);
-    let mut text = show::terminal(&show::paths(matrix));
-    text.push('\n');
-    text.push_str(&show::terminal(&show::confusion(matrix)));
-    text.push('\n');
-    for line in show::sentences(matrix).into_iter().chain(lines) {
-        text.push_str(&format!("{line}\n"));
-    }
+    let text = text(matrix, &lines);
     if options.json {
         eprint!("{text}");
         say!("{}", serde_json::to_string_pretty(matrix).map_err(Problem::nothing)?);
@@ -281,4 +195,18 @@ fn tell(matrix: &Matrix, options: &cli::Matrix) -> Result<Exit, Problem> {
     }
     options.files.put("matrix", &show::markdown(matrix), &show::cases(matrix))?;
     Ok(exit)
+}
+
+/// The tables and the lines under them.
+fn text(matrix: &Matrix, lines: &[String]) -> String {
+    let mut text = show::terminal(&show::paths(matrix));
+    text.push('\n');
+    text.push_str(&show::terminal(&show::confusion(matrix)));
+    text.push_str("\nThe same runs by their arrivals alone, the ledger put aside:\n\n");
+    text.push_str(&show::terminal(&show::alone(matrix)));
+    text.push('\n');
+    for line in show::sentences(matrix).iter().chain(lines) {
+        text.push_str(&format!("{line}\n"));
+    }
+    text
 }

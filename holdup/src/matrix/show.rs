@@ -2,6 +2,7 @@
 
 use measure::verdict::Verdict;
 
+use super::alone::Known;
 use super::tally::{Kind, Matrix, Row, Sum};
 use crate::exit::Exit;
 use crate::junit::{Case, State};
@@ -32,6 +33,37 @@ pub(crate) fn confusion(matrix: &Matrix) -> Grid {
     });
     Grid {
         title: "What was said of streams whose cause is known".into(),
+        note: String::new(),
+        columns,
+        rows: rows.collect(),
+    }
+}
+
+/// What would be said of the same runs without the emitter's ledger.
+pub(crate) fn alone(matrix: &Matrix) -> Grid {
+    let columns = vec![
+        Column::words("known of the origin"),
+        Column::words("streams"),
+        Column::figure("right"),
+        Column::figure("left open"),
+        Column::figure("called live"),
+        Column::figure("wrong"),
+    ];
+    let kinds = [
+        (Kind::Clean, "clean paths"),
+        (Kind::Hold, "known holds"),
+        (Kind::Other, "origins, ends, types"),
+    ];
+    let rows = Known::ALL.iter().flat_map(|known| kinds.map(|kind| (*known, kind)));
+    let rows = rows.map(|(known, (kind, name))| {
+        let sum = matrix.alone(known, kind);
+        let figures = [sum.right, sum.open, sum.missed, sum.wrong];
+        let mut entries = vec![Entry::of(known.name()), Entry::of(name)];
+        entries.extend(figures.map(|figure| Entry::of(figure.to_string())));
+        entries
+    });
+    Grid {
+        title: "The same runs by their arrivals alone".into(),
         note: String::new(),
         columns,
         rows: rows.collect(),
@@ -110,6 +142,21 @@ pub(crate) fn sentences(matrix: &Matrix) -> Vec<String> {
             ));
         }
     }
+    for (row, alone) in
+        matrix.rows.iter().flat_map(|row| row.alone.iter().map(move |alone| (row, alone)))
+    {
+        lines.extend(alone.wrong.iter().map(|other| {
+            format!(
+                "WRONG {} by its arrivals alone, known of the origin {}: it is {}, run {} was called {}: {}",
+                row.path,
+                alone.known.name(),
+                row.truth.name(),
+                other.run,
+                other.verdict.name(),
+                other.because
+            )
+        }));
+    }
     for row in &matrix.rows {
         let open: Vec<_> = row.others.iter().filter(|other| !other.is_wrong()).collect();
         if let Some(other) = open.first() {
@@ -186,8 +233,12 @@ pub(crate) fn conclude(matrix: &Matrix) -> (Vec<String>, Exit) {
     } else if all.runs == 0 {
         lines.push("Nothing could be played.".into());
         Exit::Nothing
-    } else if all.wrong > 0 {
-        lines.push(format!("{} runs were called something that they are not.", all.wrong));
+    } else if all.wrong > 0 || matrix.alone_wrong() > 0 {
+        let alone = matrix.alone_wrong();
+        lines.push(format!(
+            "{} runs were called something that they are not, {alone} times by arrivals alone.",
+            all.wrong
+        ));
         Exit::Found
     } else if let Some(missed) = missed {
         lines.push(format!(
@@ -205,6 +256,7 @@ pub(crate) fn conclude(matrix: &Matrix) -> (Vec<String>, Exit) {
 pub(crate) fn markdown(matrix: &Matrix) -> String {
     let mut out = String::from("## Causes known by construction, and what was said of them\n\n");
     out.push_str(&markdown_table(&confusion(matrix)));
+    out.push_str(&markdown_table(&alone(matrix)));
     out.push_str(&markdown_table(&paths(matrix)));
     let (lines, _) = conclude(matrix);
     for line in sentences(matrix).into_iter().chain(lines) {

@@ -9,6 +9,7 @@ use measure::verdict::Verdict;
 use measure::{Measurement, Span};
 use serde::{Deserialize, Serialize};
 
+use super::alone::Alone;
 use super::truths::Truth;
 
 /// The schema of `matrix.json` and of `--json`.
@@ -60,6 +61,9 @@ pub(crate) struct Row {
     pub(crate) frames_per_read: Option<RatioSpread>,
     /// Every run that was not called what it is.
     pub(crate) others: Vec<Other>,
+    /// What its arrivals alone would say; nothing for a stream without a ledger.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) alone: Vec<Alone>,
 }
 
 /// A run that was not called what it is.
@@ -101,6 +105,7 @@ impl Row {
             ttft_us: None,
             frames_per_read: None,
             others: Vec::new(),
+            alone: Vec::new(),
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) use grid::{Column, Entry, Grid};
 pub(crate) use markdown::{
     published as published_markdown, summary, table as markdown_table, text as markdown_text,
 };
-pub(crate) use source::Source;
+pub(crate) use source::{Source, read_runs};
 pub(crate) use tables::{Variation, by_preset};
 pub(crate) use words::unique;
 

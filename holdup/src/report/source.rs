@@ -159,6 +159,11 @@ fn in_range(value: &Value) -> Result<(), String> {
     }
 }
 
+/// The runs of a file by itself, checked as those of a results folder are.
+pub(crate) fn read_runs(path: &Path) -> Result<Vec<RunRecord>, SourceError> {
+    runs(path, &mut Vec::new())
+}
+
 fn runs(path: &Path, notes: &mut Vec<String>) -> Result<Vec<RunRecord>, SourceError> {
     let io = |source| SourceError::Io { path: path.into(), source };
     let mut file = BufReader::new(fs::File::open(path).map_err(io)?);
