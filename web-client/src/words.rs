@@ -48,7 +48,13 @@ pub fn measured(measured: Measured, clock_step_us: i64) -> String {
     if measured.is_claimed() {
         return span(measured.span, clock_step_us);
     }
-    ["≤ ", &span(measured.off + measured.span.max(Span::ZERO), clock_step_us)].concat()
+    ["≤ ", &bound(measured.off + measured.span.max(Span::ZERO), clock_step_us)].concat()
+}
+
+/// A bound, rounded up to the last digit shown, or it would be none.
+pub fn bound(bound: Span, clock_step_us: i64) -> String {
+    let digit = if bound < Span::millis(100) && clock_step_us < 1_000 { 100 } else { 1_000 };
+    span(Span((bound.as_micros() + digit - 1) / digit * digit), clock_step_us)
 }
 
 /// How far a time may be off; nothing where one clock took both ends.

@@ -203,6 +203,7 @@ fn what_the_clocks_leave_open_is_only_bounded() {
     assert_eq!(words::measured(measured(2_300, 500), 5), "2.3 ms");
     assert_eq!(words::measured(measured(400, 500), 5), "≤ 0.9 ms");
     assert_eq!(words::measured(measured(-300, 500), 5), "≤ 0.5 ms");
+    assert_eq!(words::measured(measured(10, 20), 5), "≤ 0.1 ms", "never a bound of nothing");
     assert_eq!(words::measured(measured(-2_300, 500), 5), "−2.3 ms", "signed, never clamped");
     assert_eq!((words::off(Span(555)), words::off(Span::ZERO)), ("± 555 µs".into(), String::new()));
 }

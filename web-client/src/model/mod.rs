@@ -383,6 +383,7 @@ impl Model {
             state.left_out = None;
             state.sight = Sight::InTurn;
             state.reader = first_reader(&state.settings);
+            state.open.not_here = None;
             let open = state.open.lane.take();
             state.open.lane = open.filter(|key| state.planned.iter().any(|lane| lane.key == *key));
         });

@@ -121,7 +121,7 @@ pub struct State {
 }
 
 /// What of the page is open beside its lanes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Open {
     /// The lane whose evidence is open, by its key.
     pub lane: Option<String>,
@@ -129,6 +129,8 @@ pub struct Open {
     pub presenter: bool,
     /// The list of keys.
     pub help: bool,
+    /// A story that was asked for and cannot be told here.
+    pub not_here: Option<&'static Story>,
 }
 
 impl State {
@@ -161,7 +163,7 @@ impl State {
 
     /// The story that is told.
     pub fn story(&self) -> Option<&'static Story> {
-        story::of(self.settings.story.as_ref()?)
+        self.open.not_here.or_else(|| story::of(self.settings.story.as_ref()?))
     }
 
     /// The row of a lane that is looked at, by the lane's key.

@@ -107,7 +107,10 @@ fn escape(model: Model) {
         help(model);
     } else if let Some(key) = open.lane {
         model.change(|state| state.open.lane = None);
-        focus_lane(&key);
+        focus(".lane .open", Some(&key));
+    } else if model.is_panel_open() {
+        model.toggle_panel();
+        focus(".controls [data-act=settings]", None);
     } else if open.presenter {
         present(model, false);
     } else {
@@ -115,18 +118,34 @@ fn escape(model: Model) {
     }
 }
 
-/// The focus goes back to what opened the lane.
-fn focus_lane(key: &str) {
-    let Some(document) = document() else { return };
-    let Ok(buttons) = document.query_selector_all(".lane .open") else { return };
-    for place in 0..buttons.length() {
-        let button: Option<HtmlElement> = buttons.item(place).and_then(|own| own.dyn_into().ok());
-        if let Some(button) =
-            button.filter(|own| own.get_attribute("data-key").as_deref() == Some(key))
-        {
-            // What cannot be focused is left alone.
-            let _ = button.focus();
-        }
+/// The focus goes back to what opened something: the button of that key, where there are several.
+fn focus(selector: &str, key: Option<&str>) {
+    let own =
+        |button: &HtmlElement| key.is_none() || button.get_attribute("data-key").as_deref() == key;
+    if let Some(button) = buttons(selector).into_iter().find(own) {
+        // What cannot be focused is left alone.
+        let _ = button.focus();
+    }
+}
+
+fn buttons(selector: &str) -> Vec<HtmlElement> {
+    let found = document().and_then(|document| document.query_selector_all(selector).ok());
+    let Some(found) = found else { return Vec::new() };
+    (0..found.length()).filter_map(|place| found.item(place)?.dyn_into().ok()).collect()
+}
+
+/// From a lane to the next, or to the one before.
+fn step(from: &Element, onward: bool) {
+    let lanes = buttons(".lane .open");
+    let now = lanes.iter().position(|lane| lane.is_same_node(Some(from)));
+    let next = match (now, onward) {
+        (Some(now), true) => now + 1,
+        (Some(now), false) => now.wrapping_sub(1),
+        (None, _) => return,
+    };
+    if let Some(lane) = lanes.get(next) {
+        // What cannot be focused is left alone.
+        let _ = lane.focus();
     }
 }
 
@@ -157,6 +176,13 @@ fn pressed(model: Model, event: KeyboardEvent) {
         }
         "ArrowRight" | "ArrowLeft" if presenting => {
             presenter::another(model, key == "ArrowRight");
+        }
+        "ArrowDown" | "ArrowUp" => {
+            let lane = target(&event).filter(|lane| lane.matches(".lane .open") == Ok(true));
+            if let Some(lane) = lane {
+                event.prevent_default();
+                step(&lane, key == "ArrowDown");
+            }
         }
         number => {
             let place = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));

@@ -4,6 +4,7 @@ use measure::guards::Guards;
 use measure::results::CellResult;
 use measure::stats::Spread;
 
+use crate::readers;
 use crate::split::Part;
 use crate::view::lane::{confirmation, is_open, rows};
 use crate::view::markup::{escaped, joined};
@@ -21,7 +22,7 @@ pub(crate) const PLACES: &[Place] = &[
     (".detail .cure", By::Controls, |scene| opened(scene, cure::markup)),
     (".detail .stations", By::Markup, |scene| opened(scene, stations)),
     (".detail .spread", By::Markup, |scene| opened(scene, spread::markup)),
-    (".detail .readers", By::Markup, |scene| opened(scene, readers)),
+    (".detail .readers", By::Markup, |scene| opened(scene, by_reader)),
     (".detail .config", By::Markup, |scene| opened(scene, config)),
 ];
 
@@ -126,7 +127,7 @@ fn stations(scene: &Scene<'_>) -> String {
 }
 
 /// The figures by who read, side by side.
-fn readers(scene: &Scene<'_>) -> String {
+fn by_reader(scene: &Scene<'_>) -> String {
     let rows: Vec<&CellResult> = rows(scene).collect();
     if rows.is_empty() {
         return String::new();
@@ -155,7 +156,11 @@ fn readers(scene: &Scene<'_>) -> String {
         ("gap, median", |row, step| words::spread_median(row.summary.gap_us.as_ref(), step)),
         ("gap, longest", |row, step| words::spread_max(row.summary.gap_us.as_ref(), step)),
         ("frames per read, wire", |row, _| words::ratio(row.summary.wire_frames_per_read.as_ref())),
-        ("frames per delivery", |row, _| words::ratio(row.summary.frames_per_read.as_ref())),
+        ("frames per delivery", |row, _| {
+            let ratio = words::ratio(row.summary.frames_per_read.as_ref());
+            let estimated = readers::deliveries_are_estimated(row.cell.reader);
+            if estimated && ratio != words::NONE { ["≈ ", &ratio].concat() } else { ratio }
+        }),
         ("held by the path", |row, step| {
             words::spread_median(row.summary.path_hold_us.as_ref(), step)
         }),

@@ -10,7 +10,7 @@ const KEYS: &[(&str, &str)] = &[
     ("1 – 7", "tell that story"),
     ("p", "presenter’s view, and back"),
     ("space, ← →", "in it: run, another story"),
-    ("Tab, Enter", "go from lane to lane, open its evidence"),
+    ("↑ ↓, Enter", "go from lane to lane, open its evidence"),
     ("Esc", "close what is open, else stop"),
     ("?", "this list"),
 ];

@@ -5,7 +5,7 @@ use measure::confirm::Agreement;
 use measure::results::CellResult;
 use web_sys::Element;
 
-use crate::model::{LanePlan, Model};
+use crate::model::{LanePlan, Model, Row};
 use crate::view::markup::{escaped, joined};
 use crate::view::place::{By, Own, Place, Scene, follow_lane};
 use crate::view::{chart, detail, figures, presenter};
@@ -32,10 +32,7 @@ const PLACES: &[Place] = &[
         let agreement = confirmation(scene).map(|own| own.0);
         if agreement == Some(Agreement::Differs) { "no".into() } else { String::new() }
     }),
-    (".tokens p", By::Text, |scene| {
-        let lane = scene.own.and_then(|own| own.lane.as_ref());
-        lane.map_or(String::new(), |lane| lane.text())
-    }),
+    (".tokens p", By::Text, tokens),
 ];
 
 /// A lane's markup; a way that could not be started is a lane too, and says why.
@@ -102,6 +99,15 @@ pub(crate) fn follow(model: Model, root: &Element, lane: &LanePlan) {
 
 fn yes(holds: bool) -> String {
     if holds { "yes".into() } else { String::new() }
+}
+
+/// The text that came; of a stream that was no run in the end, nothing.
+fn tokens(scene: &Scene<'_>) -> String {
+    let Some(lane) = scene.own.and_then(|own| own.lane.as_ref()) else { return String::new() };
+    if lane.streaming().is_none() && !scene.row.is_some_and(Row::has_run) {
+        return String::new();
+    }
+    lane.text()
 }
 
 /// Whether the lane's evidence is to be seen.

@@ -71,14 +71,13 @@ fn chosen(state: &State) -> Vec<&str> {
 
 /// Tells the next story, or the one before: after the last comes the first.
 pub(crate) fn another(model: Model, onward: bool) {
-    let may = model.look(State::may_run) == Some(true);
-    let Some(id) = model.look(|state| state.settings.story.clone()).filter(|_| may) else { return };
-    let now = STORIES.iter().position(|story| Some(story.id) == id.as_deref());
+    let Some(told) = model.look(State::story) else { return };
+    let now = STORIES.iter().position(|story| told.is_some_and(|told| told.id == story.id));
     let next = match (now, onward) {
         (None, true) => 0,
         (None, false) => STORIES.len() - 1,
         (Some(now), true) => (now + 1) % STORIES.len(),
         (Some(now), false) => (now + STORIES.len() - 1) % STORIES.len(),
     };
-    model.set_story(&STORIES[next]);
+    stories::choose(model, &STORIES[next]);
 }

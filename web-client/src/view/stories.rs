@@ -35,8 +35,8 @@ pub(crate) fn Stories() -> impl IntoView {
 fn list(scene: &Scene<'_>) -> String {
     let mut list = String::new();
     for story in &STORIES {
-        let own = scene.state.settings.story.as_deref() == Some(story.id);
-        let off = missing(scene.state, story).is_empty()
+        let own = scene.state.story().is_some_and(|told| told.id == story.id);
+        let on = missing(scene.state, story).is_empty()
             && (scene.state.may_run() || scene.state.boot == Boot::Loading);
         let parts = [
             "<li",
@@ -47,7 +47,7 @@ fn list(scene: &Scene<'_>) -> String {
             story.id,
             "\" aria-pressed=\"",
             if own { "true" } else { "false" },
-            if off { "\">" } else { "\" aria-disabled=\"true\">" },
+            if on { "\">" } else { "\" aria-disabled=\"true\">" },
             story.title,
             "</button>",
         ];
@@ -118,11 +118,21 @@ fn missing<'a>(state: &State, story: &'a Story) -> Vec<&'a str> {
 /// Tells a story: sets what it plays, and runs it.
 pub(crate) fn tell(model: Model, id: &str) {
     let Some(story) = story::of(id) else { return };
-    let may = model.look(|state| state.may_run() && missing(state, story).is_empty());
-    if may == Some(true) {
-        model.set_story(story);
+    if choose(model, story) {
         runner::run_all(model);
     }
+}
+
+/// Sets what a story plays; whether it may be told. Of one that cannot be told here the page says
+/// why.
+pub(crate) fn choose(model: Model, story: &'static Story) -> bool {
+    let here = model.look(|state| (state.may_run(), missing(state, story).is_empty()));
+    match here {
+        Some((true, true)) => model.set_story(story),
+        Some((true, false)) => model.change(|state| state.open.not_here = Some(story)),
+        _ => {}
+    }
+    here == Some((true, true))
 }
 
 /// Back to the lanes that no story chose.

@@ -4,7 +4,7 @@ use measure::results::CellResult;
 use measure::units::decimal;
 use measure::{Reader, Span, Verdict};
 
-use super::{by, count, engine, excluded, joined, list, span};
+use super::{bound, by, count, engine, excluded, joined, list, span};
 
 /// Names that a sentence lists; more are counted.
 const LISTED: usize = 3;
@@ -80,7 +80,7 @@ pub fn answer(
     };
     let all: Vec<&CellResult> = ran.iter().map(|(_, row)| *row).collect();
     let floor = floor(&all, clock_step_us).map_or(String::new(), |floor| {
-        format!(" Nothing below {} is claimed.", span(floor, clock_step_us))
+        format!(" Nothing below {} is claimed.", bound(floor, clock_step_us))
     });
     let read = match first.cell.reader {
         Reader::Recv => "By the native reader".into(),
