@@ -7,8 +7,9 @@ use leptos::prelude::*;
 use measure::Span;
 use measure::results::{CellResult, Document, RunRecord};
 
-use super::{Model, Row, row};
+use super::{Model, Row};
 use crate::geometry::{self, Picture};
+use crate::split::Split;
 
 /// The document with what is drawn of it.
 #[derive(Debug)]
@@ -62,38 +63,29 @@ pub(super) struct Slot {
     changed: ArcTrigger,
 }
 
-/// A row of a file, by the clock of the browser that it names.
-fn of_file(cell: CellResult, runs: &[RunRecord]) -> Row {
-    let step = cell.browser.as_ref().map_or(Span::ZERO, |browser| Span(browser.clock_step_us));
-    row(cell, runs, step)
-}
-
 impl Model {
     /// Shows a document instead of what was measured here.
     pub fn show_document(&self, name: String, mut document: Document) {
-        let rows = std::mem::take(&mut document.cells)
-            .into_iter()
-            .map(|cell| of_file(cell, &[]))
-            .collect();
+        let mut rows = Vec::new();
+        for result in std::mem::take(&mut document.cells) {
+            rows.push(Row { result, split: None });
+        }
         self.put_imported(Some(Imported { name, document, rows, pictures: Vec::new() }));
     }
 
-    /// Adds raw runs to the document that is looked at: the charts, and the splits.
+    /// Adds raw runs, one a row, to the document that is looked at: the charts, and the splits.
     pub fn add_imported_runs(&self, runs: &[RunRecord]) {
         let Some(shared) = self.shared() else { return };
         let Some(mut imported) = shared.imported.shown.take() else { return };
         for run in runs {
             imported.pictures.retain(|(id, _)| *id != run.cell);
             imported.pictures.push((run.cell.clone(), Picture::of_record(run)));
+            for row in imported.rows.iter_mut().filter(|row| row.result.id == run.cell) {
+                // By the clock of the browser that the file names.
+                let step = row.result.browser.as_ref().map_or(0, |browser| browser.clock_step_us);
+                row.split = Split::of(run, Span(step));
+            }
         }
-        imported.rows = imported
-            .rows
-            .into_iter()
-            .map(|own| match runs.iter().any(|run| run.cell == own.result.id) {
-                true => of_file(own.result, runs),
-                false => own,
-            })
-            .collect();
         self.put_imported(Some(imported));
     }
 
