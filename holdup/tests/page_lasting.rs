@@ -9,8 +9,7 @@ mod page;
 
 use std::time::Duration;
 
-use common::alone;
-use page::{Browser, demo, free_port, no_browser};
+use page::{Browser, demo, free_port, with_browser};
 
 /// A short stream, so that many fit into a test.
 const SHORT: &str = "frames=4&interval_ms=5&frame_bytes=60";
@@ -53,12 +52,12 @@ fn sockets(process: u32) -> usize {
     open.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
 }
 
-#[tokio::test]
-async fn two_hundred_runs_leave_a_page_as_it_was() {
-    let _alone = alone();
-    if no_browser() {
-        return;
-    }
+#[test]
+fn two_hundred_runs_leave_a_page_as_it_was() {
+    with_browser(stays_as_it_was());
+}
+
+async fn stays_as_it_was() {
     let (demo, url) = demo(free_port(), "direct");
     let browser = Browser::start().await;
     // Each key press is 34 rounds of three readers: 102 runs.
@@ -99,12 +98,12 @@ async fn two_hundred_runs_leave_a_page_as_it_was() {
     assert!(full.module - half.module <= 256 << 10, "{half:?} {full:?}");
 }
 
-#[tokio::test]
-async fn an_emitter_killed_mid_run_is_said_and_the_page_goes_on_when_it_is_back() {
-    let _alone = alone();
-    if no_browser() {
-        return;
-    }
+#[test]
+fn an_emitter_killed_mid_run_is_said_and_the_page_goes_on_when_it_is_back() {
+    with_browser(dies_and_comes_back());
+}
+
+async fn dies_and_comes_back() {
     let port = free_port();
     let (mut first, url) = demo(port, "direct");
     let browser = Browser::start().await;
@@ -129,12 +128,12 @@ async fn an_emitter_killed_mid_run_is_said_and_the_page_goes_on_when_it_is_back(
     drop(second);
 }
 
-#[tokio::test]
-async fn hidden_tab() {
-    let _alone = alone();
-    if no_browser() {
-        return;
-    }
+#[test]
+fn hidden_tab() {
+    with_browser(looked_away());
+}
+
+async fn looked_away() {
     let (demo, url) = demo(free_port(), "direct");
     let browser = Browser::start().await;
     let query = "preset=headline&endpoints=direct&readers=fetch&runs=1&go=1";

@@ -1,6 +1,7 @@
 //! A Chromium of the tests' own, with a page in it.
 
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "without its browser a test or a benchmark has failed")]
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;

@@ -2,13 +2,14 @@
 //! holds on to, which posted results do not tell.
 
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod browser;
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::common::holdup;
+use crate::common::{alone, holdup};
 
 #[allow(unused_imports, reason = "each test file uses its part")]
 pub(crate) use browser::{Browser, Group, free_port, no_browser};
@@ -25,4 +26,12 @@ pub(crate) fn demo(port: u16, endpoints: &str) -> (Group, String) {
     // Its other lines are nobody's; unread they would fill the pipe.
     std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
     (group, url)
+}
+
+/// Runs a test by itself, where there is a browser for it.
+pub(crate) fn with_browser(test: impl Future<Output = ()>) {
+    let _alone = alone();
+    if !no_browser() {
+        tokio::runtime::Runtime::new().unwrap().block_on(test);
+    }
 }
