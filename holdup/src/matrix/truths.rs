@@ -204,7 +204,7 @@ fn live() -> Vec<Truth> {
         live("caddy-encode", "its first piece is under minimum_length, so nothing is compressed")
             .offered("gzip"),
         live("caddy-2.6-encode", "the same in 2.6").offered("gzip"),
-        live("caddy-encode", "since 2.7 gzip is flushed with each event")
+        live("caddy-encode", "2.11 flushes gzip with each event")
             .playing(Stream::Medium)
             .offered("gzip"),
         live("caddy-encode-all", "the same, from the first small piece on").offered("gzip"),
