@@ -28,7 +28,7 @@ pub struct Build {
     pub wasm: PathBuf,
     /// The folder to make.
     pub out: PathBuf,
-    /// The style sheet to copy along as `style.css`.
+    /// The style sheet to put along as `style.css`.
     pub css: Option<PathBuf>,
     /// The worker's script, to be put there as `worker.js`.
     pub worker: Option<PathBuf>,
@@ -81,8 +81,9 @@ fn fill(build: &Build, folder: &Path) -> Result<()> {
     bind(bytes, folder, &script)
         .with_context(|| format!("cannot make bindings from {}", build.wasm.display()))?;
     if let Some(css) = &build.css {
-        fs::copy(css, folder.join("style.css"))
-            .with_context(|| format!("cannot copy {}", css.display()))?;
+        let text =
+            fs::read_to_string(css).with_context(|| format!("cannot read {}", css.display()))?;
+        fs::write(folder.join("style.css"), slim::script(&text))?;
     }
     if let Some(worker) = &build.worker {
         let text = fs::read_to_string(worker)

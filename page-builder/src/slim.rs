@@ -74,7 +74,7 @@ pub(crate) fn imports(names: Vec<&mut String>, script: &str) -> String {
     script
 }
 
-/// A script without indentation, empty lines and comments that fill their lines. What stands in
+/// A script or a style sheet without indentation, empty lines and comments that fill their lines. What stands in
 /// a template over several lines would change; wasm-bindgen writes none.
 pub(crate) fn script(text: &str) -> String {
     let mut slim = String::with_capacity(text.len());

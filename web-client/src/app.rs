@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::model::{Activity, Boot, Ending, Model, State};
 use crate::runner;
+use crate::view::markup::joined;
 use crate::view::place::{By, Place, document, effect, follow};
 use crate::view::{
     acts, answer, facts, help, imported, lanes, presenter, settings, stories, takeaway, top,
@@ -54,17 +55,18 @@ fn App() -> impl IntoView {
         settings::keep(model);
         imported::keep(model);
     }));
-    view! {
-        <top::Top model />
-        <presenter::Presenter />
-        <div class="room">
-            <stories::Stories />
-            <lanes::Lanes />
-            <imported::Looked />
-        </div>
-        <answer::Answer />
-        <takeaway::Take />
-    }
+    let markup = joined(&[
+        &top::markup(model),
+        presenter::MARKUP,
+        "<div class=\"room\">",
+        stories::MARKUP,
+        lanes::MARKUP,
+        imported::MARKUP,
+        "</div>",
+        answer::MARKUP,
+        takeaway::MARKUP,
+    ]);
+    view! { <div class="page" inner_html=markup></div> }
 }
 
 /// What a driver may wait for.

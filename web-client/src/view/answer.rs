@@ -1,7 +1,5 @@
 //! One sentence for the whole run, made from its figures, with the floor it may not go below.
 
-use leptos::prelude::*;
-
 use crate::model::Ending;
 use crate::view::markup::joined;
 use crate::view::place::{By, Place, Scene};
@@ -10,10 +8,7 @@ use crate::words;
 pub(crate) const PLACES: &[Place] = &[(".answer p", By::Text, answer)];
 
 /// The sentence under the lanes; the one place that speaks up to a screen reader.
-#[component]
-pub(crate) fn Answer() -> impl IntoView {
-    view! { <footer class="answer" inner_html="<p aria-live=\"polite\"></p>"></footer> }
-}
+pub(crate) const MARKUP: &str = "<footer class=\"answer\"><p aria-live=\"polite\"></p></footer>";
 
 pub(crate) fn answer(scene: &Scene<'_>) -> String {
     let state = scene.state;

@@ -1,7 +1,6 @@
 //! A results file that is looked at: its rows as lanes, with where they came from. It stands in
 //! place of the page's own lanes, which go on behind it.
 
-use leptos::prelude::*;
 use measure::results::CellResult;
 use measure::units::decimal;
 use measure::{Reader, Span};
@@ -23,10 +22,8 @@ use crate::words;
 const MOST_ROWS: usize = 300;
 
 /// Where the file is shown.
-#[component]
-pub(crate) fn Looked() -> impl IntoView {
-    view! { <section class="looked" aria-label="Results from a file"></section> }
-}
+pub(crate) const MARKUP: &str =
+    "<section class=\"looked\" aria-label=\"Results from a file\"></section>";
 
 /// Shows the file that is looked at, and takes it away when it is not, or when something runs.
 pub(crate) fn keep(model: Model) {

@@ -1,6 +1,5 @@
 //! The lanes under one ruler: the same time scale for all; and what stands there without lanes.
 
-use leptos::prelude::*;
 use measure::Reader;
 use measure::units::decimal;
 
@@ -12,10 +11,7 @@ use crate::view::place::{By, Place, Scene, effect, find, follow, put};
 use crate::words;
 
 /// Where the lanes stand.
-#[component]
-pub(crate) fn Lanes() -> impl IntoView {
-    view! { <main tabindex="-1"></main> }
-}
+pub(crate) const MARKUP: &str = "<main tabindex=\"-1\"></main>";
 
 /// The ruler, and above the outer columns what they show.
 const SCALE: &str = "<section class=\"lanes\" aria-label=\"Lanes\"><div class=\"scale\">\

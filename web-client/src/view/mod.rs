@@ -5,9 +5,6 @@
 //! only what has changed. Views in the framework's own types would have its code made anew for
 //! every element and closure, and the page be nearly twice as large to download.
 
-// The component macro writes `pub` properties structs into these private modules.
-#![allow(unreachable_pub)]
-
 pub(crate) mod acts;
 pub(crate) mod answer;
 pub(crate) mod chart;

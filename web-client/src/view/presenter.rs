@@ -1,6 +1,5 @@
 //! The presenter's view: one or two lanes, very large, with the story that they tell.
 
-use leptos::prelude::*;
 use measure::story::STORIES;
 
 use crate::model::{Model, State};
@@ -11,17 +10,9 @@ use crate::view::{answer, stories};
 const LANES: usize = 2;
 
 /// Above the lanes the story, below them what it told; seen in the presenter's view alone.
-#[component]
-pub(crate) fn Presenter() -> impl IntoView {
-    view! {
-        <section
-            class="presenter"
-            aria-label="Presenter’s view"
-            inner_html="<h2></h2><p class=\"mark\"></p><p class=\"text\"></p>\
-                        <p class=\"keys\">space runs · ← → another story · p or Esc ends</p>"
-        ></section>
-    }
-}
+pub(crate) const MARKUP: &str = "<section class=\"presenter\" aria-label=\"Presenter’s view\">\
+    <h2></h2><p class=\"mark\"></p><p class=\"text\"></p>\
+    <p class=\"keys\">space runs · ← → another story · p or Esc ends</p></section>";
 
 pub(crate) const PLACES: &[Place] = &[
     ("", By::Attribute("data-view"), |scene| {

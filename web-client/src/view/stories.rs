@@ -1,6 +1,5 @@
 //! The stories at the side: what each is about, and what its run told.
 
-use leptos::prelude::*;
 use measure::results::CellResult;
 use measure::story::{self, STORIES, Story, Telling};
 
@@ -19,18 +18,10 @@ pub(crate) const PLACES: &[Place] = &[
 ];
 
 /// The stories; what one tells stands under its title.
-#[component]
-pub(crate) fn Stories() -> impl IntoView {
-    view! {
-        <aside
-            class="stories"
-            aria-labelledby="stories"
-            inner_html="<h2 id=\"stories\">Stories</h2><ol></ol>\
-                        <div class=\"tale\"></div><p class=\"leave\"><button type=\"button\" data-act=\"untold\" \
-                        title=\"Back to the lanes of the headline stream\">All lanes</button></p>"
-        ></aside>
-    }
-}
+pub(crate) const MARKUP: &str = "<aside class=\"stories\" aria-labelledby=\"stories\">\
+    <h2 id=\"stories\">Stories</h2><ol></ol><div class=\"tale\"></div><p class=\"leave\">\
+    <button type=\"button\" data-act=\"untold\" \
+    title=\"Back to the lanes of the headline stream\">All lanes</button></p></aside>";
 
 fn list(scene: &Scene<'_>) -> String {
     let mut list = String::new();

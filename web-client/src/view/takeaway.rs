@@ -1,6 +1,5 @@
 //! What can be taken away, in one quiet place, and files that are brought to the page.
 
-use leptos::prelude::*;
 use measure::results::{CellResult, Document};
 use wasm_bindgen::JsCast;
 use web_sys::{
@@ -15,7 +14,9 @@ use crate::takeaway::{document as results, files, markdown, picture, prose, runs
 use crate::view::markup::{filled, joined};
 use crate::view::place::{By, Place, Scene, document, find, put};
 
-const MARKUP: &str = "<h2>Take away</h2><div class=\"ways\">\
+/// The place at the end of the page.
+pub(crate) const MARKUP: &str = "<section class=\"take\" aria-label=\"Take away\">\
+    <h2>Take away</h2><div class=\"ways\">\
     <button type=\"button\" data-act=\"take\" data-key=\"results\" \
     title=\"All figures of this page as results.json, as holdup measure writes them\">\
     Results (JSON)</button>\
@@ -32,7 +33,7 @@ const MARKUP: &str = "<h2>Take away</h2><div class=\"ways\">\
     tabindex=\"-1\" aria-hidden=\"true\" hidden>\
     <p class=\"said\" role=\"status\"></p><div class=\"copy\" hidden>\
     <textarea readonly rows=\"4\" aria-label=\"Text to copy\"></textarea>\
-    <button type=\"button\" data-act=\"take\" data-key=\"close\">Close</button></div>";
+    <button type=\"button\" data-act=\"take\" data-key=\"close\">Close</button></div></section>";
 
 pub(crate) const PLACES: &[Place] = &[
     (".take [data-key=results]", By::Flag("disabled"), |scene| {
@@ -43,12 +44,6 @@ pub(crate) const PLACES: &[Place] = &[
     (".take [data-key=markdown]", By::Flag("disabled"), |scene| unless(may_take(scene))),
     (".take [data-key=open]", By::Flag("disabled"), |scene| unless(!scene.state.is_running())),
 ];
-
-/// The place at the end of the page.
-#[component]
-pub(crate) fn Take() -> impl IntoView {
-    view! { <section class="take" aria-label="Take away" inner_html=MARKUP></section> }
-}
 
 /// A flag that is on unless something holds.
 fn unless(holds: bool) -> String {

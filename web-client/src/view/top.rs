@@ -1,7 +1,5 @@
 //! The head of the page: the question, run and stop, progress, and what is measuring.
 
-use leptos::prelude::*;
-
 use crate::model::{Activity, Ending, Model, State};
 use crate::view::facts;
 use crate::view::markup::{escaped, joined};
@@ -47,8 +45,7 @@ pub(crate) const PLACES: &[Place] = &[
 ];
 
 /// The head; run, stop and progress stay in reach while the lanes are scrolled.
-#[component]
-pub(crate) fn Top(model: Model) -> impl IntoView {
+pub(crate) fn markup(model: Model) -> String {
     let browser = model.browser();
     let coarse = if browser.isolated {
         String::new()
@@ -60,15 +57,16 @@ pub(crate) fn Top(model: Model) -> impl IntoView {
             ", and nothing finer is claimed. All else works.",
         ])
     };
-    let markup = joined(&[
+    joined(&[
+        "<header class=\"top\">",
         BAR,
         &facts::markup(&browser),
         "<div class=\"help\"></div><div class=\"panel\"></div><div class=\"silent\"></div>\
          <div class=\"failed\"></div><div class=\"left-out\"></div>",
         &notice("notice", "note", &coarse),
         TRACK,
-    ]);
-    view! { <header class="top" inner_html=markup></header> }
+        "</header>",
+    ])
 }
 
 /// A text in a paragraph of that class; nothing at all for no text.
