@@ -136,8 +136,8 @@ async fn no_text_overlaps_or_is_cut_in_any_view_at_any_size() {
     eye.at(stream, "ready").await;
     eye.look("empty").await;
 
-    eye.at("frames=400", "ready").await;
-    eye.click("[data-act=run]").await;
+    eye.at("frames=120", "ready").await;
+    eye.click("[data-act=all]").await;
     eye.browser.state(&["running"], Duration::from_secs(10)).await;
     tokio::time::sleep(Duration::from_millis(1_200)).await;
     eye.look("running").await;

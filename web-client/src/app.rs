@@ -66,7 +66,7 @@ fn App() -> impl IntoView {
         answer::MARKUP,
         takeaway::MARKUP,
     ]);
-    view! { <div class="page" inner_html=markup></div> }
+    view! { <div class="whole" inner_html=markup></div> }
 }
 
 /// What a driver may wait for.
