@@ -64,14 +64,14 @@ impl Painter {
         self.drawn.borrow().is_empty() && browser::now_us() - began >= SHARE * took
     }
 
-    /// To be called in an animation frame: the text of these streams, as far as it has come, is
-    /// put into the document before the frame is painted.
-    pub fn frame(&self, logs: Vec<SharedLog>) {
+    /// To be called in the animation frame that began then: the text of these streams, as far as
+    /// it has come, is in the document before the frame is painted.
+    pub fn frame(&self, began_us: i64, logs: Vec<SharedLog>) {
         let unpainted = logs.into_iter().filter(|log| log.borrow().awaits_paint());
         let count = |log: &SharedLog| log.borrow().arrivals.deliveries.len();
         let drawn: Drawn = unpainted.map(|log| (log.clone(), count(&log))).collect();
         if !drawn.is_empty() && self.far.post_message(&JsValue::NULL).is_ok() {
-            self.last.0.set(browser::now_us());
+            self.last.0.set(began_us);
             self.drawn.borrow_mut().push_back(drawn);
         }
     }

@@ -1,11 +1,9 @@
 //! The chunks of a body as `read()` settles with them, each with its time. The time is taken in
-//! the promise's own callback, before any task of ours is woken; the callbacks are made once for
-//! the whole body.
+//! the promise's own callback, which asks for the next chunk itself: no task of ours is woken
+//! before the end.
 
-use std::cell::RefCell;
-use std::future::poll_fn;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
-use std::task::{Poll, Waker};
 
 use js_sys::{IteratorNext, Uint8Array};
 use wasm_bindgen::closure::Closure;
@@ -13,64 +11,59 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ReadableStream, ReadableStreamDefaultReader};
 
 use crate::browser;
+use crate::once::Once;
 
-/// What a read gave: bytes, or nothing at the end; an error when the stream broke off.
-pub(super) type Chunk = Result<Option<Vec<u8>>, ()>;
+/// What a promise settles into.
+type Settled = Closure<dyn FnMut(JsValue)>;
 
-#[derive(Default)]
-struct Settled {
-    value: Option<(i64, Result<JsValue, ()>)>,
-    waker: Option<Waker>,
-}
-
-/// A body that is being read.
-pub(super) struct Chunks {
+/// A body that is being read, with the callbacks of all its reads.
+struct Chunks {
     reader: ReadableStreamDefaultReader,
-    settled: Rc<RefCell<Settled>>,
-    got: Closure<dyn FnMut(JsValue)>,
-    failed: Closure<dyn FnMut(JsValue)>,
+    got: OnceCell<Settled>,
+    failed: OnceCell<Settled>,
 }
 
 impl Chunks {
-    pub(super) fn of(body: &ReadableStream) -> Chunks {
-        let settled = Rc::<RefCell<Settled>>::default();
-        let settle = |ok: bool| {
-            let settled = settled.clone();
-            Closure::<dyn FnMut(JsValue)>::new(move |value| {
-                let at = browser::now_us();
-                let waker = {
-                    let mut settled = settled.borrow_mut();
-                    settled.value = Some((at, if ok { Ok(value) } else { Err(()) }));
-                    settled.waker.take()
-                };
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-            })
-        };
-        let (got, failed) = (settle(true), settle(false));
-        Chunks { reader: body.get_reader().unchecked_into(), settled, got, failed }
+    fn ask(&self) {
+        if let (Some(got), Some(failed)) = (self.got.get(), self.failed.get()) {
+            // What the callbacks themselves would promise is nobody's.
+            let _ = self.reader.read().then2(got, failed);
+        }
     }
+}
 
-    /// The next chunk, and when it was there. It must be waited for before this is dropped: an
-    /// aborted request ends the wait.
-    pub(super) async fn next(&self) -> (i64, Chunk) {
-        let _ = self.reader.read().then2(&self.got, &self.failed);
-        let (at, value) = poll_fn(|context| {
-            let mut settled = self.settled.borrow_mut();
-            match settled.value.take() {
-                Some(value) => Poll::Ready(value),
-                None => {
-                    settled.waker = Some(context.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-        .await;
-        let bytes = |next: IteratorNext| {
-            let bytes = || next.value().unchecked_into::<Uint8Array>().to_vec();
-            (!next.done()).then(bytes)
-        };
-        (at, value.map(|value| bytes(value.unchecked_into())))
-    }
+/// Reads a body to its end; returns when that was, and whether it was whole. Whoever does not want
+/// to wait for it aborts the request.
+pub(super) async fn read(
+    body: &ReadableStream,
+    on_chunk: impl FnMut(i64, Uint8Array) + 'static,
+) -> (i64, bool) {
+    let chunks = Rc::new(Chunks {
+        reader: body.get_reader().unchecked_into(),
+        got: OnceCell::new(),
+        failed: OnceCell::new(),
+    });
+    let ended = Once::<(i64, bool)>::default();
+    let (more, whole, on_chunk) = (Rc::downgrade(&chunks), ended.clone(), RefCell::new(on_chunk));
+    let got = Closure::new(move |value: JsValue| {
+        let at = browser::now_us();
+        let next: IteratorNext = value.unchecked_into();
+        if next.done() {
+            whole.set((at, true));
+            return;
+        }
+        (on_chunk.borrow_mut())(at, next.value().unchecked_into());
+        if let Some(chunks) = more.upgrade() {
+            chunks.ask();
+        }
+    });
+    let cut = ended.clone();
+    let failed = Closure::new(move |_| cut.set((browser::now_us(), false)));
+    // Both are empty: they were made here.
+    let _ = (chunks.got.set(got), chunks.failed.set(failed));
+    chunks.ask();
+    // The callbacks live until the last of them was called.
+    let end = ended.wait().await;
+    drop(chunks);
+    end
 }

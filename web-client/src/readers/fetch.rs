@@ -3,15 +3,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use measure::arrivals::{Delivery, End};
-use measure::frames::FrameReader;
-use measure::{RunId, Span, Stamp};
+use measure::arrivals::End;
+use measure::{Span, Stamp};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, Request, RequestCache, RequestCredentials, RequestInit, Response};
 
-use super::SharedLog;
-use super::chunks::Chunks;
+use super::{SharedLog, chunks};
 use crate::browser::{self, describe};
 use crate::once::Once;
 
@@ -28,7 +26,6 @@ impl Fetching {
     /// When the browser refuses the address.
     pub fn open(
         url: &str,
-        run: RunId,
         work: Option<Span>,
         log: SharedLog,
         done: Once<()>,
@@ -40,14 +37,15 @@ impl Fetching {
         let response = window.fetch_with_request(&request);
         let silent = dropped.clone();
         browser::spawn(async move {
-            let end = match JsFuture::from(response).await {
-                Ok(response) => read(response.unchecked_into(), run, work, &log, &silent).await,
+            let (at, end) = match JsFuture::from(response).await {
+                Ok(response) => read(response.unchecked_into(), work, &log, &silent).await,
                 Err(error) => {
-                    End::Failed { what: format!("the request failed: {}", describe(&error)) }
+                    let what = format!("the request failed: {}", describe(&error));
+                    (browser::now_us(), End::Failed { what })
                 }
             };
             if !silent.get() {
-                log.borrow_mut().finish(end, browser::now_us());
+                log.borrow_mut().finish(end, at);
                 done.set(());
             }
         });
@@ -75,40 +73,32 @@ fn request(url: &str, controller: &AbortController) -> Result<Request, JsValue> 
 
 async fn read(
     response: Response,
-    run: RunId,
     work: Option<Span>,
     log: &SharedLog,
-    silent: &Cell<bool>,
-) -> End {
+    silent: &Rc<Cell<bool>>,
+) -> (i64, End) {
     let at = browser::now_us();
     if silent.get() {
-        return End::Cut;
+        return (at, End::Cut);
     }
     note_head(&response, at, log);
     if response.status() != 200 {
-        return End::Failed { what: format!("the endpoint answered {}", response.status()) };
+        let what = format!("the endpoint answered {}", response.status());
+        return (at, End::Failed { what });
     }
     let Some(body) = response.body() else {
-        return End::Closed;
+        return (at, End::Closed);
     };
-    let (chunks, mut frames) = (Chunks::of(&body), FrameReader::new(run));
-    let end = loop {
-        let (at, chunk) = chunks.next().await;
-        if silent.get() {
-            return End::Cut;
+    let (into, dropped) = (log.clone(), silent.clone());
+    let (at, whole) = chunks::read(&body, move |at, bytes| {
+        if !dropped.get() {
+            into.borrow_mut().deliver(at, None, bytes);
+            browser::work(work);
         }
-        match chunk {
-            Ok(Some(bytes)) => {
-                deliver(&bytes, at, &mut frames, log);
-                browser::work(work);
-            }
-            Ok(None) => break End::Closed,
-            // What the framing calls an error after the head is a stream that was cut.
-            Err(()) => break End::Cut,
-        }
-    };
-    log.borrow_mut().read_out(frames);
-    end
+    })
+    .await;
+    // What the framing calls an error after the head is a stream that was cut.
+    (at, if whole { End::Closed } else { End::Cut })
 }
 
 fn note_head(response: &Response, at: i64, log: &SharedLog) {
@@ -121,16 +111,4 @@ fn note_head(response: &Response, at: i64, log: &SharedLog) {
     arrivals.content_type = header("content-type");
     // Seen only where the answer exposes it to other origins.
     arrivals.content_encoding = header("content-encoding").filter(|coding| coding != "identity");
-}
-
-fn deliver(bytes: &[u8], at: i64, frames: &mut FrameReader, log: &SharedLog) {
-    let mut log = log.borrow_mut();
-    log.heard_us = at;
-    let marks = frames.feed_with(bytes, |mark, data| log.say(mark, data));
-    log.arrivals.deliveries.push(Delivery {
-        bytes: Some(bytes.len() as u64),
-        body_bytes: Some(bytes.len() as u64),
-        frames: marks,
-        ..Delivery::at(Stamp(at))
-    });
 }

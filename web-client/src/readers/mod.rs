@@ -1,7 +1,9 @@
 //! The three readers of this page behind one face: `EventSource`, `fetch`, and `fetch` in a worker.
 //!
 //! A reader takes the time first, in its callback, then writes into a plain [`Log`]; nothing
-//! reactive is touched there. Dropping a [`Stream`] closes it and lets its handlers go.
+//! reactive is touched there, and bytes are laid by unread: what is done with one stream's
+//! delivery comes out of another's time. They are parsed when somebody looks, which a view does
+//! before it draws. Dropping a [`Stream`] closes it and lets its handlers go.
 
 mod chunks;
 pub mod eventsource;
@@ -13,6 +15,7 @@ pub mod worker;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use js_sys::Uint8Array;
 use measure::arrivals::{Arrivals, Delivery, End, FrameMark, Reader};
 use measure::frames::FrameReader;
 use measure::{RunId, Span, Stamp};
@@ -29,9 +32,17 @@ pub fn deliveries_are_estimated(reader: Reader) -> bool {
     reader == Reader::Eventsource
 }
 
+/// Bytes that came and were not looked at yet.
+struct Unread {
+    at_us: i64,
+    paged_us: Option<i64>,
+    bytes: Uint8Array,
+}
+
 /// What one stream has given so far, in the page's own clock.
 pub struct Log {
-    /// The arrivals; their stamps are local until the run converts them.
+    /// The arrivals, as far as they have been parsed ([`Log::parse`]); their stamps are local
+    /// until the run converts them.
     pub arrivals: Arrivals,
     /// The end of the text so far, as a chat reader would see it.
     pub text: String,
@@ -43,6 +54,9 @@ pub struct Log {
     pub reconnects: u32,
     /// The longest task of the worker that read, microseconds; absent where none did.
     pub worker_longest_us: Option<i64>,
+    unread: Vec<Unread>,
+    /// Parses a byte stream; absent until it has one.
+    frames: Option<FrameReader>,
     /// How many deliveries' text the view has taken to show.
     shown: usize,
     /// For how many deliveries it is known whether, and when, they were painted.
@@ -62,6 +76,8 @@ impl Log {
             ended: false,
             reconnects: 0,
             worker_longest_us: None,
+            unread: Vec::new(),
+            frames: None,
             shown: 0,
             painted: 0,
         }))
@@ -77,6 +93,34 @@ impl Log {
                 .deliveries
                 .push(Delivery { frames: vec![mark], ..Delivery::at(Stamp(at_us)) }),
         }
+    }
+
+    /// Notes a delivery of bytes that the reader had then, and in the page's thread then, where
+    /// that is another.
+    fn deliver(&mut self, at_us: i64, paged_us: Option<i64>, bytes: Uint8Array) {
+        self.heard_us = paged_us.unwrap_or(at_us);
+        self.unread.push(Unread { at_us, paged_us, bytes });
+    }
+
+    /// Parses what has come.
+    pub fn parse(&mut self) {
+        if self.unread.is_empty() {
+            return;
+        }
+        let run = self.arrivals.run;
+        let mut frames = self.frames.take().unwrap_or_else(|| FrameReader::new(run));
+        for Unread { at_us, paged_us, bytes } in std::mem::take(&mut self.unread) {
+            let bytes = bytes.to_vec();
+            let marks = frames.feed_with(&bytes, |mark, data| self.say(mark, data));
+            self.arrivals.deliveries.push(Delivery {
+                paged: paged_us.map(Stamp),
+                bytes: Some(bytes.len() as u64),
+                body_bytes: Some(bytes.len() as u64),
+                frames: marks,
+                ..Delivery::at(Stamp(at_us))
+            });
+        }
+        self.frames = Some(frames);
     }
 
     /// Adds an event's text to what the eye sees.
@@ -99,6 +143,7 @@ impl Log {
 
     /// The text for the view to show, of all that has come by now.
     pub fn show(&mut self) -> String {
+        self.parse();
         self.shown = self.arrivals.deliveries.len();
         self.text.clone()
     }
@@ -121,15 +166,14 @@ impl Log {
         fresh.iter().any(|delivery| delivery.frames.iter().any(|mark| mark.text))
     }
 
-    /// Takes in what a byte stream's reader says at the end of its stream.
-    fn read_out(&mut self, frames: FrameReader) {
-        self.arrivals.foreign_frames = frames.foreign_frames();
-        self.arrivals.tail_bytes = frames.finish();
-    }
-
     /// Ends the stream; the first end is the one that counts.
     pub fn finish(&mut self, end: End, at_us: i64) {
         if !self.ended {
+            self.parse();
+            if let Some(frames) = self.frames.take() {
+                self.arrivals.foreign_frames = frames.foreign_frames();
+                self.arrivals.tail_bytes = frames.finish();
+            }
             self.ended = true;
             self.arrivals.end = end;
             self.arrivals.ended = Stamp(at_us);
@@ -176,10 +220,9 @@ pub fn open(
         Means::EventSource => {
             eventsource::Source::open(url, run, work, log, done).map(Stream::EventSource)
         }
-        Means::Fetch => fetch::Fetching::open(url, run, work, log, done).map(Stream::Fetch),
+        Means::Fetch => fetch::Fetching::open(url, work, log, done).map(Stream::Fetch),
         Means::FetchWorker(worker, shift) => {
-            worker::Reading::open(&worker, shift, url, run, work, log, done)
-                .map(Stream::FetchWorker)
+            worker::Reading::open(&worker, shift, url, work, log, done).map(Stream::FetchWorker)
         }
     }
 }

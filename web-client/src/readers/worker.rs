@@ -9,11 +9,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
-use js_sys::{Array, Object, Reflect, Uint8Array};
-use measure::arrivals::{Delivery, End};
+use js_sys::{Array, Object, Reflect};
+use measure::arrivals::End;
 use measure::clock::{ClockSync, RoundTrip};
-use measure::frames::FrameReader;
-use measure::{RunId, Span, Stamp};
+use measure::{Span, Stamp};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent};
@@ -243,15 +242,13 @@ impl Reading {
         worker: &Rc<Worker>,
         shift: Shift,
         url: &str,
-        run: RunId,
         work: Option<Span>,
         log: SharedLog,
         done: Once<()>,
     ) -> Result<Reading, String> {
-        let frames = RefCell::new(Some(FrameReader::new(run)));
         let heard: Heard = Rc::new(move |at, message| {
             match message {
-                Ok(message) => hear(message, at, shift, &frames, &log),
+                Ok(message) => hear(message, at, shift, &log),
                 Err(why) => log.borrow_mut().finish(End::Failed { what: why.into() }, at),
             }
             if log.borrow().ended {
@@ -273,13 +270,7 @@ impl Drop for Reading {
     }
 }
 
-fn hear(
-    message: &Message,
-    at: i64,
-    shift: Shift,
-    frames: &RefCell<Option<FrameReader>>,
-    log: &SharedLog,
-) {
+fn hear(message: &Message, at: i64, shift: Shift, log: &SharedLog) {
     let stamp_of = |value: JsValue| value.as_f64().map(|_| Stamp(micros(&value) + shift.0));
     let stamp = |name: &str| stamp_of(field(message, name));
     let text = |name: &str| field(message, name).as_string();
@@ -287,17 +278,7 @@ fn hear(
     log.heard_us = at;
     // Nearly all messages are deliveries: they are looked for first.
     if let Some(read) = stamp_of(message.at()) {
-        let bytes = message.bytes().unchecked_into::<Uint8Array>().to_vec();
-        let mut frames = frames.borrow_mut();
-        let Some(frames) = frames.as_mut() else { return };
-        let marks = frames.feed_with(&bytes, |mark, data| log.say(mark, data));
-        log.arrivals.deliveries.push(Delivery {
-            paged: Some(Stamp(at)),
-            bytes: Some(bytes.len() as u64),
-            body_bytes: Some(bytes.len() as u64),
-            frames: marks,
-            ..Delivery::at(read)
-        });
+        log.deliver(read.0, Some(at), message.bytes().unchecked_into());
     } else if let Some(called) = stamp("called") {
         log.arrivals.call = called;
     } else if let Some(head) = stamp("head") {
@@ -312,9 +293,6 @@ fn hear(
             _ => End::Failed { what: text("what").unwrap_or_default() },
         };
         log.worker_longest_us = Some(micros(&field(message, "longest")));
-        if let Some(frames) = frames.take() {
-            log.read_out(frames);
-        }
         log.finish(end, ended.0);
     }
 }
