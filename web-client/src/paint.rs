@@ -21,6 +21,10 @@ use crate::readers::SharedLog;
 /// take 15 ms a frame, and are drawn every 60 ms.
 const SHARE: i64 = 4;
 
+/// Longest that it waits for its share, microseconds: a page that was busy for long is not to
+/// stand still for four times as long.
+const LONGEST_WAIT_US: i64 = 100_000;
+
 /// Streams drawn in one animation frame, each with how many of its deliveries were.
 type Drawn = Vec<(SharedLog, usize)>;
 
@@ -61,7 +65,8 @@ impl Painter {
     /// soon after it that drawing would take more than its share.
     pub fn may_draw(&self) -> bool {
         let (began, took) = (self.last.0.get(), self.last.1.get());
-        self.drawn.borrow().is_empty() && browser::now_us() - began >= SHARE * took
+        let wait = (SHARE * took).min(LONGEST_WAIT_US);
+        self.drawn.borrow().is_empty() && browser::now_us() - began >= wait
     }
 
     /// To be called in the animation frame that began then: the text of these streams, as far as
