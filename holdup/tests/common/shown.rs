@@ -44,8 +44,10 @@ pub(crate) fn noise(document: &Document, row: &CellResult) -> Option<String> {
     let verdict = &row.summary.verdict;
     let noisy = match verdict.name {
         Verdict::Void | Verdict::PageBusy => true,
-        // One run of two came while the page was busy.
-        Verdict::CannotTell => verdict.because.contains("page-busy"),
+        // One run of two was noisy: the cell's two runs disagree.
+        Verdict::CannotTell => {
+            verdict.because.contains("page-busy") || verdict.because.contains("disagree")
+        }
         _ => false,
     };
     noisy.then(|| format!("void: {}: {}", row.id, verdict.because))
