@@ -86,10 +86,9 @@ fn summary(matrix: &Matrix) -> String {
 
 fn section(cause: &Cause, matrix: &Matrix) -> String {
     let mut out = format!(
-        "## {}\n\n`{}`: {}.\n\n- who: {}\n- signature: {}\n- evidence: {}\n\n",
+        "## {}\n\n`{}`, held by {}.\n\n- signature: {}\n- evidence: {}\n\n",
         capital(&text(cause.name)),
         cause.slug,
-        text(cause.name),
         text(cause.hop.name()),
         text(cause.signature),
         text(cause.evidence)
@@ -243,7 +242,7 @@ mod tests {
         std::fs::write(folder.path().join(crate::matrix::MATRIX), text).unwrap();
         let made = render(folder.path()).unwrap();
         for cause in CAUSES {
-            assert!(made.contains(&format!("`{}`: ", cause.slug)), "{}", cause.slug);
+            assert!(made.contains(&format!("`{}`, held by ", cause.slug)), "{}", cause.slug);
         }
         assert!(made.contains("option http-no-delay"));
         assert!(!made.contains("So called in"));
