@@ -18,8 +18,11 @@ use crate::goals::Goals;
 use crate::stage::{SESSION, Stage};
 
 const PLAIN: &str = include_str!("plain.js");
+/// A chat's pace. Not 50 ms, which is three animation frames to a hundredth of a millisecond: all
+/// frames of a run would come at one and the same phase of the page's drawing.
+const CHAT: &str = "frames=81&interval_ms=51";
 /// The plain reader's own streams: short, so that they begin at many phases of the page's.
-const PLAIN_SCRIPT: &str = "frames=20&interval_ms=50&frame_bytes=60";
+const PLAIN_SCRIPT: &str = "frames=20&interval_ms=51&frame_bytes=60";
 /// From navigation to lanes, on localhost.
 const READY: Span = Span::millis(500);
 /// How far the page's own delay may be from the plain reader's.
@@ -67,7 +70,7 @@ async fn delay(
     runs: u32,
     goals: &mut Goals,
 ) -> Result<(), String> {
-    let played = play(stage, browser, reader, runs, "frames=81&interval_ms=50", true).await?;
+    let played = play(stage, browser, reader, runs, CHAT, true).await?;
     let mut pages: Vec<Span> = Vec::new();
     let mut in_worker: Vec<Span> = Vec::new();
     for run in &played.runs {
