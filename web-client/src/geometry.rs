@@ -26,8 +26,11 @@ pub const PAGE_Y: f64 = 80.0;
 pub const TICK: f64 = 7.0;
 /// Smallest counts of the five sizes of a dot: one more size for about twice as many frames.
 pub const DOT_SIZES: [u32; 5] = [1, 2, 5, 12, 30];
-/// Counts written beside dots may not come closer than this, in the chart's own width.
-const LABEL_ROOM: f64 = 26.0;
+/// Counts written below dots may not come closer than this, in the chart's own width: two digits
+/// on the narrowest chart that stands beside its figures (450 pixels).
+pub const LABEL_ROOM: f64 = 36.0;
+/// The same on a phone's chart (180 pixels).
+pub const NARROW_ROOM: f64 = 100.0;
 /// Room after the last frame, as a share of the stream's planned duration: a stream that is
 /// corked ends one timer late, and a still scale is easier to read than a growing one.
 const TAIL_SHARE: f64 = 0.12;
@@ -81,6 +84,8 @@ pub struct Label {
     pub share: f64,
     /// The count.
     pub count: u32,
+    /// Whether a phone has no room for it beside the others.
+    pub tight: bool,
 }
 
 /// The lines of one part, between two axes.
@@ -275,7 +280,8 @@ fn dot(sizes: &mut [String; DOT_SIZES.len()], count: u32, x: f64, y: f64) {
 fn labels(clumps: &[Clump], domain: Span) -> Vec<Label> {
     let mut labels: Vec<Label> = Vec::new();
     for clump in clumps.iter().filter(|clump| clump.count > 1) {
-        let label = Label { share: x(clump.at, domain) / WIDTH, count: clump.count };
+        let share = x(clump.at, domain) / WIDTH;
+        let label = Label { share, count: clump.count, tight: false };
         match labels.last_mut() {
             Some(last) if (label.share - last.share) * WIDTH < LABEL_ROOM => {
                 if label.count > last.count {
@@ -283,6 +289,22 @@ fn labels(clumps: &[Clump], domain: Span) -> Vec<Label> {
                 }
             }
             _ => labels.push(label),
+        }
+    }
+    let mut wide: Option<usize> = None;
+    for place in 0..labels.len() {
+        let near =
+            |before: &usize| (labels[place].share - labels[*before].share) * WIDTH < NARROW_ROOM;
+        match wide.filter(near) {
+            Some(before) if labels[place].count <= labels[before].count => {
+                labels[place].tight = true;
+            }
+            before => {
+                if let Some(before) = before {
+                    labels[before].tight = true;
+                }
+                wide = Some(place);
+            }
         }
     }
     labels

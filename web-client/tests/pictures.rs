@@ -165,6 +165,13 @@ fn of_two_counts_without_room_the_larger_stays() {
     let labels = Paths::of(&picture, Span::millis(1_000)).labels;
     let counts: Vec<u32> = labels.iter().map(|label| label.count).collect();
     assert_eq!(counts, [7, 4]);
+    assert!(labels.iter().all(|label| !label.tight));
+    let page = vec![clump(0, 5), clump(60, 5), clump(120, 9), clump(180, 2), clump(300, 2)];
+    let picture = Picture { page, ..Picture::default() };
+    let labels = Paths::of(&picture, Span::millis(1_000)).labels;
+    let on_a_phone: Vec<u32> =
+        labels.iter().filter(|label| !label.tight).map(|label| label.count).collect();
+    assert_eq!((labels.len(), on_a_phone), (5, vec![5, 9, 2]));
 }
 
 #[wasm_bindgen_test(unsupported = test)]

@@ -9,7 +9,7 @@ use measure::units::decimal;
 use measure::{Reader, Span};
 use web_sys::Element;
 
-use crate::geometry::{self, Axis, DOT_SIZES, Paths, Picture, SENT_Y, WIDTH};
+use crate::geometry::{self, Axis, DOT_SIZES, Label, Paths, Picture, SENT_Y, WIDTH};
 use crate::model::{Drawn, Model};
 use crate::split::{Measured, Part};
 use crate::view::live;
@@ -220,7 +220,7 @@ pub(crate) fn svg(picture: &Picture, domain: Span) -> String {
     }
     svg.push_str("</svg>");
     for label in &paths.labels {
-        svg.push_str(&count(label.share, label.count));
+        svg.push_str(&count(label));
     }
     svg
 }
@@ -230,16 +230,18 @@ pub(crate) const OPEN: &str =
     "<svg viewBox=\"0 0 1000 100\" preserveAspectRatio=\"none\" class=\"slope";
 
 /// A count below the last axis's dot.
-pub(crate) fn count(share: f64, count: u32) -> String {
-    let (left, top) = (decimal(share * 100.0, 2), decimal(COUNT_Y, 1));
-    let count = count.to_string();
+pub(crate) fn count(label: &Label) -> String {
+    let (left, top) = (decimal(label.share * 100.0, 2), decimal(COUNT_Y, 1));
+    let class = if label.tight { "count tight" } else { "count" };
     joined(&[
-        "<span class=\"count\" style=\"left:",
+        "<span class=\"",
+        class,
+        "\" style=\"left:",
         &left,
         "%;top:",
         &top,
         "%\">",
-        &count,
+        &label.count.to_string(),
         "</span>",
     ])
 }

@@ -8,7 +8,7 @@ use measure::{Reader, RunId, Script, Span, Stamp};
 use web_sys::Element;
 
 use crate::browser;
-use crate::geometry::{self, Clump, PAGE_Y, SENT_Y, TICK, WIDTH};
+use crate::geometry::{self, Clump, LABEL_ROOM, Label, NARROW_ROOM, PAGE_Y, SENT_Y, TICK, WIDTH};
 use crate::model::{LaneModel, Model, Painter};
 use crate::readers::SharedLog;
 use crate::view::chart;
@@ -79,6 +79,8 @@ struct Drawing {
     /// Deliveries that are drawn whole, and how many frames the next one had when it was drawn.
     deliveries: usize,
     frames: u32,
+    /// Where the last count was written.
+    labelled: Option<f64>,
     ticks: Layer,
     prompt: Layer,
     late: Layer,
@@ -138,6 +140,7 @@ impl Drawing {
             sent: 0,
             deliveries: 0,
             frames: 0,
+            labelled: None,
             ticks: Layer::new("ticks", ""),
             prompt: Layer::new("line", ""),
             late: Layer::new("line late undivided", ""),
@@ -161,11 +164,14 @@ impl Drawing {
             self.clump(&clump);
             // Events of one task come one by one: the last delivery may still grow.
             if place < open {
-                if clump.count > 1 {
-                    let share = geometry::x(clump.at, self.domain) / WIDTH;
-                    // A count that is not drawn is drawn when the run is over.
-                    let _ =
-                        plot.insert_adjacent_html("beforeend", &chart::count(share, clump.count));
+                let x = geometry::x(clump.at, self.domain);
+                let room = self.labelled.map_or(f64::INFINITY, |last| x - last);
+                // Counts without room, and those that are not drawn, come when the run is over.
+                if clump.count > 1 && room >= LABEL_ROOM {
+                    self.labelled = Some(x);
+                    let tight = room < NARROW_ROOM;
+                    let label = Label { share: x / WIDTH, count: clump.count, tight };
+                    let _ = plot.insert_adjacent_html("beforeend", &chart::count(&label));
                 }
                 self.deliveries += 1;
                 self.frames = 0;
