@@ -208,6 +208,10 @@ pub(crate) fn svg(picture: &Picture, domain: Span) -> String {
     }
     for band in &paths.bands {
         path(&mut svg, &["line late ", band.part.class()].concat(), &band.late, "");
+        if band.part == Part::Either {
+            // Both hues in turn: neither is blamed.
+            path(&mut svg, "line late either other", &band.late, "");
+        }
     }
     path(&mut svg, "ticks", &paths.ticks, "");
     for (_, _, dots, part) in &paths.axes {
