@@ -160,6 +160,10 @@ pub(crate) struct Browse {
     /// What to measure
     #[arg(long, value_name = "NAME", default_value = "headline")]
     pub(crate) preset: String,
+    /// A story of the page instead of a preset: its lanes, its stream, its readers; each browser
+    /// tells it from its own run. Ends with 1 where one does not show it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "script", "readers", "endpoints"])]
+    pub(crate) story: Option<String>,
     /// A script instead of the preset's, as an address has it: frames=12&interval_ms=100, or
     /// script=NAME
     #[arg(long, value_name = "QUERY", value_parser = script)]

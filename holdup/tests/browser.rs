@@ -408,3 +408,43 @@ fn the_demo_serves_its_page_and_lanes_and_leaves_nothing() {
     let left = wait_gone(&everybody, Duration::from_secs(10));
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn every_story_is_told_by_every_browser_from_its_own_run() {
+    let _alone = alone();
+    let mut noisy = None;
+    for story in &measure::story::STORIES {
+        let output =
+            run(&["browse", "--browser", "all", "--runs", "1", "--story", story.id, "--json"]);
+        if not_found(&output) {
+            return;
+        }
+        let (document, said) = (document(&output), stderr(&output));
+        let about_busy = story.id == "busy-page";
+        for engine in ENGINES {
+            let Some(line) = said
+                .lines()
+                .find(|line| line.starts_with(&format!("{} in {engine}: ", story.title)))
+            else {
+                assert!(skip_missing(&document).is_some(), "{}: {engine}: {said}", story.id);
+                continue;
+            };
+            if line.contains(": shown. ") {
+                continue;
+            }
+            // What a noisy machine takes away is no story's fault: its rows say so.
+            let why = document
+                .cells
+                .iter()
+                .filter(|row| row.cell.engine.as_deref().is_none_or(|own| own == engine))
+                // The busy page is what that story is about.
+                .filter(|row| row.summary.verdict.name != Verdict::PageBusy || !about_busy)
+                .find_map(|row| noise(&document, row));
+            assert!(why.is_some(), "{}: {line}", story.id);
+            noisy = noisy.or(why);
+        }
+    }
+    if let Some(why) = noisy {
+        println!("SKIPPED({why})");
+    }
+}

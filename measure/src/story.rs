@@ -338,17 +338,19 @@ fn busy_page(rows: &Rows<'_>) -> Option<Result<String, String>> {
     let (Some(seen), Verdict::PageBusy) = (seen, page.summary.verdict.name) else {
         return Some(Err(not_shown(&[page, worker])));
     };
-    let in_worker = worker.summary.frames_per_read.as_ref()?.median;
+    // In WebKit a busy page takes its worker's figures along: then the wire alone clears the path.
+    let in_worker = worker.summary.frames_per_read.as_ref().map_or(String::new(), |ratio| {
+        format!(", in a worker beside the page {}", several(ratio.median))
+    });
     let native = of(Reader::Recv).and_then(wire).map_or(String::new(), |ratio| {
         format!(", and the native client, without a browser, {}", several(ratio))
     });
     Some(Ok(format!(
         "The page took {} tokens at a time, as it would behind a proxy that holds them. On the \
-         wire they came {}, in a worker beside the page {}{native}: the page is holding them, and \
-         only a time taken outside it shows that.",
+         wire they came {}{in_worker}{native}: the page is holding them, and only a time taken \
+         outside it shows that.",
         decimal(seen.median, 1),
         several(wire(page)?),
-        several(in_worker),
     )))
 }
 

@@ -5,6 +5,7 @@
 
 mod document;
 mod stage;
+mod story;
 
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -28,13 +29,16 @@ use document::Joined;
 use stage::{Came, Stage, Way};
 
 pub(crate) fn run(options: &cli::Browse) -> Outcome {
-    let settings = settings(options)?;
-    for_browsers(options)?;
+    let settings = match &options.story {
+        Some(name) => story::settings(name, options)?,
+        None => settings(options)?,
+    };
+    for_browsers(&settings, options.rig.mss.0)?;
     reachable(options)?;
     let proxies = Rig::proxies(&options.rig)?;
-    Rig::check(&proxies, &options.rig.endpoints)?;
+    Rig::check(&proxies, &settings.endpoints)?;
     let names =
-        plan::endpoints_of(&options.preset, &options.rig.endpoints).map_err(Problem::usage)?;
+        plan::endpoints_of(&settings.preset, &settings.endpoints).map_err(Problem::usage)?;
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -117,7 +121,10 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         _ if interrupt.came() => Ok(Exit::Interrupted),
         Some(problem) if alone => Err(problem),
         Some(_) => Err(Problem::nothing("not every browser came to the end of its plan")),
-        None => Ok(commands::measure::exit(&document, options.strict)),
+        None => {
+            let exit = commands::measure::exit(&document, options.strict);
+            Ok(story::tell(&settings, &document, options.json, exit))
+        }
     }
 }
 
@@ -163,15 +170,14 @@ fn reachable(options: &cli::Browse) -> Result<(), Problem> {
 }
 
 /// Refuses presets that only the native reader can play: a browser reads at its own pace.
-fn for_browsers(options: &cli::Browse) -> Result<(), Problem> {
+fn for_browsers(settings: &Settings, mss: Option<u32>) -> Result<(), Problem> {
     let profiles = [ReaderProfile::recv()];
-    let mss = options.rig.mss.0;
-    let plan = Plan::preset(&options.preset, &options.rig.endpoints, &profiles, mss, 1, 0)
+    let plan = Plan::preset(&settings.preset, &settings.endpoints, &profiles, mss, 1, 0)
         .map_err(Problem::usage)?;
     if plan.cells.iter().any(|cell| cell.request.slow.is_some()) {
         return Err(Problem::usage(format!(
             "{} reads slowly, which no browser can be told to do: use `holdup measure --preset {0}`",
-            options.preset
+            settings.preset
         )));
     }
     Ok(())
