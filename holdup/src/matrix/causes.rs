@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use measure::cause::{Basis, CAUSES, Cause, Cure};
+use measure::cause::{Basis, CAUSES, Cause, Cure, Hop};
 use measure::units::decimal;
 
 use super::show;
@@ -96,7 +96,10 @@ fn section(cause: &Cause, matrix: &Matrix) -> String {
     let seen: Vec<&Row> =
         matrix.rows.iter().filter(|row| row.cause == Some(cause.id) && row.runs > 0).collect();
     if seen.is_empty() {
-        out.push_str("Not played by the matrix.\n\n");
+        out.push_str(match cause.hop {
+            Hop::Browser | Hop::Page => "Needs a browser: `holdup browse` plays it.\n\n",
+            _ => "Not played by the matrix.\n\n",
+        });
     } else {
         out.push_str(&markdown_table(&table("", &seen)));
     }
