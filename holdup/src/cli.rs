@@ -267,3 +267,8 @@ pub(crate) enum Proxies {
         endpoint: String,
     },
 }
+
+/// The seed that was asked for, else one by chance, short enough to type again.
+pub(crate) fn seed(asked: Option<u64>) -> u64 {
+    asked.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)))
+}

@@ -46,7 +46,7 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
             .or_else(|| (headers != HeaderSet::Plain).then(|| BROWSER_ENCODINGS.to_string())),
         ..ReaderProfile::recv()
     };
-    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
+    let seed = cli::seed(options.seed);
     let asked = &options.rig.endpoints;
     let mut plan =
         Plan::preset(&options.preset, asked, &[profile], options.rig.mss.0, options.runs, seed)

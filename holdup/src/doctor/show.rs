@@ -170,7 +170,8 @@ fn sentence(line: &str) -> String {
     if line.ends_with('.') { line.into() } else { format!("{line}.") }
 }
 
-fn capital(text: &str) -> String {
+/// The text with a capital letter at its start.
+pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters
         .next()

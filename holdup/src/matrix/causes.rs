@@ -8,6 +8,7 @@ use measure::units::decimal;
 
 use super::show;
 use super::tally::{Kind, Matrix, Row, SCHEMA};
+use crate::doctor::show::capital;
 use crate::report::{Column, Entry, Grid, markdown_table, markdown_text as text};
 
 /// A document that cannot be written.
@@ -204,11 +205,6 @@ fn table(title: &str, rows: &[&Row]) -> Grid {
         ]
     };
     Grid { title: title.into(), note: String::new(), columns, rows: rows.iter().map(row).collect() }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &cli::Matrix) -> Outcome {
     let before = machine::describe();
     let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
     let bench = Bench::start(&proxies, &truths, &emitter)?;
-    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
+    let seed = crate::cli::seed(options.seed);
     let mut plan =
         Plan { preset: "matrix".into(), seed, rounds: options.runs, cells: cells(&truths) };
     Rig::describe_links(&proxies, &mut plan);

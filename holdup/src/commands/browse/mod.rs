@@ -205,7 +205,7 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         endpoints: options.rig.endpoints.clone(),
         readers,
         runs: options.runs,
-        seed: options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX))),
+        seed: cli::seed(options.seed),
         go: true,
         ..Settings::default()
     };

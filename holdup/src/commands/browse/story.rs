@@ -12,12 +12,7 @@ use crate::out::say;
 pub(super) fn settings(name: &str, options: &cli::Browse) -> Result<Settings, Problem> {
     let story = story::of(name)
         .ok_or_else(|| Problem::usage(SettingsError::Story(name.chars().take(40).collect())))?;
-    Ok(Settings {
-        runs: options.runs,
-        seed: options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX))),
-        go: true,
-        ..story.settings()
-    })
+    Ok(Settings { runs: options.runs, seed: cli::seed(options.seed), go: true, ..story.settings() })
 }
 
 /// Tells the story of the settings, if they are one's, for each browser in the document; the
