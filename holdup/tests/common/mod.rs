@@ -28,7 +28,14 @@ pub(crate) fn holdup(arguments: &[&str]) -> Command {
 
 /// Runs it to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
-    holdup(arguments).output().unwrap()
+    let output = holdup(arguments).output().unwrap();
+    if !output.status.success() {
+        // Before any assertion's own long text: a log that is cut short still holds the reason.
+        let text = stderr(&output);
+        let last = text.lines().next_back().unwrap_or_default();
+        println!("{}: its last line: {last}", output.status);
+    }
+    output
 }
 
 pub(crate) fn status(output: &Output) -> i32 {
