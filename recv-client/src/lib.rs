@@ -11,5 +11,5 @@ pub mod read;
 pub mod request;
 
 pub use fetch::{FetchError, Page, fetch};
-pub use read::{Ask, Limit, Observed, SILENCE, observe, read};
+pub use read::{Ask, Limit, Observed, SILENCE, Sink, observe, observe_with, read};
 pub use request::{BROWSER_ENCODINGS, Form, Target};

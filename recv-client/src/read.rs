@@ -18,6 +18,12 @@ use crate::request::{self, Form, Target};
 /// (the longest held answer comes after some 10 s), and an end for one that never speaks.
 pub const SILENCE: Duration = Duration::from_secs(30);
 
+/// Most decoded bytes that are handed on at once: a compression bomb is never held whole.
+pub const MOST_AT_ONCE: usize = 1 << 20;
+
+/// Takes decoded body bytes and the time at which the read that brought them returned.
+pub type Sink<'a> = &'a mut dyn FnMut(Stamp, &[u8]);
+
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Ask {
@@ -92,6 +98,13 @@ pub fn read(ask: &Ask, run: RunId) -> Arrivals {
 
 /// The same, with the response's head.
 pub fn observe(ask: &Ask, run: RunId) -> Observed {
+    observe_with(ask, run, &mut |_, _| ())
+}
+
+/// The same; `sink` is given the decoded body as it comes: once for each read that brought any,
+/// with the time at which that read returned. A read that decodes to more than [`MOST_AT_ONCE`]
+/// bytes is given in parts with one time.
+pub fn observe_with(ask: &Ask, run: RunId, sink: Sink<'_>) -> Observed {
     let mut head = None;
     let mut stopped = false;
     let call = stamp(Moment::now());
@@ -105,11 +118,9 @@ pub fn observe(ask: &Ask, run: RunId) -> Observed {
             let silence = ask.options.read_timeout.unwrap_or(SILENCE);
             arrivals.end = match socket.send_all(&request) {
                 Ok(_) => {
-                    let response = Response::of(if ask.named {
-                        FrameReader::new(run)
-                    } else {
-                        FrameReader::of_any_run()
-                    });
+                    let frames =
+                        if ask.named { FrameReader::new(run) } else { FrameReader::of_any_run() };
+                    let response = Response::of(frames, sink);
                     let (end, came) = match ask.limit {
                         None => response.follow(&mut socket, &mut arrivals, silence, ask.slow),
                         Some(limit) => {
@@ -152,18 +163,23 @@ pub fn follow(
     silence: Duration,
     slow: Option<(usize, Duration)>,
 ) -> End {
-    Response::of(FrameReader::new(arrivals.run)).follow(socket, arrivals, silence, slow).0
+    Response::of(FrameReader::new(arrivals.run), &mut |_, _| ())
+        .follow(socket, arrivals, silence, slow)
+        .0
 }
 
-struct Response {
+struct Response<'a> {
     framer: ResponseFramer,
     decoder: Option<Decoder>,
     frames: FrameReader,
+    sink: Sink<'a>,
+    /// What was decoded and not handed on yet; kept for its room.
+    decoded: Vec<u8>,
 }
 
-impl Response {
-    fn of(frames: FrameReader) -> Response {
-        Response { framer: ResponseFramer::new(), decoder: None, frames }
+impl<'a> Response<'a> {
+    fn of(frames: FrameReader, sink: Sink<'a>) -> Response<'a> {
+        Response { framer: ResponseFramer::new(), decoder: None, frames, sink, decoded: Vec::new() }
     }
 
     /// Also returns the response's head, if it came.
@@ -244,18 +260,26 @@ impl Response {
                 Decoder::new(head.header("content-encoding")).map_err(|error| error.to_string())?,
             );
         }
-        let mut decoded = 0;
+        let mut count = 0;
+        let mut fed = Ok(());
         if let (Some(decoder), false) = (&mut self.decoder, body.is_empty()) {
-            let frames = &mut self.frames;
-            decoder
-                .feed(&body, |ready| {
-                    decoded += ready.len() as u64;
-                    delivery.frames.extend(frames.feed(ready));
-                })
-                .map_err(|error| error.to_string())?;
+            let (frames, sink, decoded) = (&mut self.frames, &mut self.sink, &mut self.decoded);
+            fed = decoder.feed(&body, |ready| {
+                count += ready.len() as u64;
+                delivery.frames.extend(frames.feed(ready));
+                decoded.extend_from_slice(ready);
+                if decoded.len() >= MOST_AT_ONCE {
+                    sink(delivery.at, decoded);
+                    decoded.clear();
+                }
+            });
+            if !decoded.is_empty() {
+                sink(delivery.at, decoded);
+                decoded.clear();
+            }
         }
-        delivery.body_bytes = Some(decoded);
-        Ok(())
+        delivery.body_bytes = Some(count);
+        fed.map_err(|error| error.to_string())
     }
 }
 

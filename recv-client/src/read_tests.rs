@@ -106,6 +106,29 @@ fn compressed_frames_are_joined_to_socket_reads_too() {
 }
 
 #[test]
+fn the_sink_is_given_each_reads_body_once_with_the_reads_time() {
+    let frames = frames(3);
+    let steps = [
+        HEAD.to_vec(),
+        chunk(&frames[0]),
+        [chunk(&frames[1]), chunk(&frames[2])].concat(),
+        b"0\r\n\r\n".to_vec(),
+    ];
+    let mut given = Vec::new();
+    let mut sink = |at: Stamp, bytes: &[u8]| given.push((at, bytes.to_vec()));
+    let mut arrivals = Arrivals::begin(RUN, Reader::Recv, Stamp(0));
+    let mut fake = Fake { steps: steps.map(Step::Bytes).into(), clock: 0 };
+    Response::of(FrameReader::new(RUN), &mut sink).follow(
+        &mut fake,
+        &mut arrivals,
+        Duration::from_secs(1),
+        None,
+    );
+    let whole = |range: std::ops::Range<usize>| frames[range].concat();
+    assert_eq!(given, [(Stamp(100_000), whole(0..1)), (Stamp(150_000), whole(1..3))]);
+}
+
+#[test]
 fn every_way_to_end_has_its_name() {
     let start = || vec![Step::Bytes(HEAD.to_vec()), Step::Bytes(chunk(&frames(2)[0]))];
     let with = |step: Option<Step>| follow_steps(start().into_iter().chain(step).collect()).end;
