@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::carrier::Carrier;
 use super::facts::{ServiceError, Usage};
 use super::shape::Shape;
-use crate::arrivals::FrameMark;
+use crate::arrivals::{Arrivals, FrameMark};
 use crate::units::Stamp;
 
 /// One read: when it returned, and how many bytes of the decoded body it brought.
@@ -153,5 +153,62 @@ impl ChatRecord {
                 end: Some(mark.end),
             }
         })
+    }
+
+    /// Enters the frames into the deliveries that they came in, in the place of what a reader
+    /// found there that knows no chat shape: what follows (stations, verdicts) is then the same
+    /// as for any stream. The deliveries are those whose decoded bytes were read here.
+    pub fn enter(&self, arrivals: &mut Arrivals) {
+        let mut read = 0;
+        for delivery in &mut arrivals.deliveries {
+            delivery.frames.clear();
+            // One delivery may have been read in parts.
+            let mut left = delivery.body_bytes.unwrap_or_default();
+            while let Some(part) = self.reads.get(read).filter(|part| part.bytes <= left) {
+                if left == 0 {
+                    break;
+                }
+                left -= part.bytes;
+                delivery.frames.extend(self.frames_of_read(read as u32));
+                read += 1;
+            }
+        }
+        arrivals.foreign_frames = self.foreign_frames;
+        arrivals.tail_bytes = self.tail_bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::{Delivery, Reader};
+    use crate::chat::{ChatReader, Shape};
+    use crate::units::RunId;
+
+    #[test]
+    fn frames_are_entered_into_the_deliveries_they_came_in() {
+        let lines = [
+            "{\"message\":{\"content\":\"a\"}}\n",
+            "{\"message\":{\"content\":\"b\"}}\n",
+            "{\"done\":true}\n",
+        ];
+        let mut reader = ChatReader::new(Some(Shape::OllamaChat), None);
+        let mut arrivals = Arrivals::begin(RunId(1), Reader::Recv, Stamp(0));
+        let delivery = |at, bytes: usize| Delivery {
+            body_bytes: Some(bytes as u64),
+            ..Delivery::at(Stamp(at))
+        };
+        // A head alone, two lines in one delivery that was read in two parts, and the last one.
+        arrivals.deliveries.push(delivery(5, 0));
+        arrivals.deliveries.push(delivery(10, lines[0].len() + lines[1].len()));
+        arrivals.deliveries.push(delivery(20, lines[2].len()));
+        for (at, line) in [10, 10, 20].into_iter().zip(lines) {
+            reader.read(Stamp(at), line.as_bytes()).unwrap();
+        }
+        reader.finish().enter(&mut arrivals);
+        let frames: Vec<usize> = arrivals.deliveries.iter().map(|it| it.frames.len()).collect();
+        assert_eq!(frames, [0, 2, 1]);
+        assert!(arrivals.deliveries[1].frames.iter().all(|frame| frame.text));
+        assert!(arrivals.deliveries[2].frames[0].terminal);
     }
 }
