@@ -63,6 +63,18 @@ pub(crate) struct Rig {
     pub(crate) mss: Mss,
 }
 
+/// What every command takes that serves the gateway to deployed endpoints.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Gateway {
+    /// An endpoint of your own that the page may ask through the gateway without confirming it;
+    /// more than once for more
+    #[arg(long, value_name = "URL", value_parser = crate::gateway::target)]
+    pub(crate) target: Vec<url::Url>,
+    /// Let browsers on other machines use the gateway too, where --listen lets them reach it
+    #[arg(long)]
+    pub(crate) gateway_open: bool,
+}
+
 /// A segment size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mss(pub(crate) Option<u32>);
@@ -135,6 +147,8 @@ pub(crate) struct Demo {
     /// Print the address and open nothing
     #[arg(long)]
     pub(crate) no_open: bool,
+    #[command(flatten)]
+    pub(crate) gateway: Gateway,
     #[command(flatten)]
     pub(crate) rig: Rig,
     /// The folder of the page, with index.html and pkg/

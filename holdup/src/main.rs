@@ -7,6 +7,7 @@ mod commands;
 mod doctor;
 mod exit;
 mod findings;
+mod gateway;
 mod interrupt;
 mod junit;
 mod machine;

@@ -183,6 +183,12 @@ impl Rig {
         self.addresses.clone()
     }
 
+    /// Every address at which something of the rig listens.
+    pub(crate) fn listening(&self) -> Vec<SocketAddr> {
+        let taps = self.taps.iter().map(|(_, _, tap)| tap.address());
+        self.addresses.values().copied().chain(taps).collect()
+    }
+
     /// What the taps note.
     pub(crate) fn records(&self) -> Vec<Records> {
         self.taps.iter().map(|(_, _, tap)| tap.records().clone()).collect()

@@ -9,6 +9,7 @@ use measure::story::STORIES;
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
+use crate::gateway::{Gateway, Opening};
 use crate::interrupt::Interrupt;
 use crate::out::say;
 use crate::page::routes::Page;
@@ -34,12 +35,12 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let interrupt = Interrupt::listen();
     // Where it is refused, fewer streams run at once.
     let _ = emitter::raise_descriptor_limit();
-    let page = Page::default();
+    let (page, gateway) = (Page::default(), Gateway::default());
     let start = |listen| {
         Emitter::start(Config {
             listen,
             assets: assets.clone(),
-            more: page.router(),
+            more: page.router().merge(gateway.router()),
             ..Config::loopback()
         })
     };
@@ -55,9 +56,20 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
     page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), &rig, address);
+    let ours = rig.listening();
+    let own = gateway
+        .open(&Opening {
+            address,
+            host: &host,
+            named: &options.gateway.target,
+            own: &ours,
+            to_others: options.gateway.gateway_open,
+        })
+        .map_err(Problem::nothing)?;
     let url = format!("http://{host}:{}/?go=1", address.port());
     let opened = !options.no_open && open(&url);
     say!("{} {url}", if opened { "opened" } else { "open this in a browser:" });
+    say!("your own endpoint: {own}");
     say!("the first run starts by itself; Ctrl-C ends everything");
     interrupt.wait();
     Ok(Exit::Done)

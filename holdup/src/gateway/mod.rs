@@ -1,0 +1,285 @@
+//! The gateway: an HTTP relay to a deployed endpoint, for the page.
+//!
+//! A browser may not read an answer of another origin unless that origin says so, and it never
+//! sees single reads. The gateway asks on the page's behalf, counts the reads on the wire and
+//! passes the bytes on at once, so that one real answer is seen from both sides.
+//!
+//! It is no open [`door`]: only the page that it served since its last start comes in, it goes
+//! only to [`targets`] that the person named or confirmed, it makes the [`request`] anew from
+//! what the page wrote, and the [`relay`] follows no redirect. What was [`seen`] holds no key and
+//! no text.
+//!
+//! | route | does |
+//! |---|---|
+//! | `GET /own` | the page, with the secret of this start |
+//! | `POST /gateway/ask` | asks a target; the answer's body as it comes |
+//! | `POST /gateway/confirm` | the person means this target |
+//! | `GET /gateway/runs/{run}` | what the wire showed of an answer that has ended |
+
+mod door;
+mod relay;
+mod request;
+mod seen;
+mod targets;
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use emitter::listener::Connection;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Semaphore;
+use url::Url;
+
+use door::{Door, Refusal, Secret};
+use request::{MAX_BODY, Request};
+use seen::Book;
+use targets::{NotThere, Targets};
+
+/// Most answers at once. Browsers open six connections to one origin; two are left for the page
+/// itself.
+const AT_ONCE: usize = 4;
+
+/// The page's shell, and what stands in it where the secret goes.
+const SHELL: &str = include_str!("../../../own.html");
+const SECRET: &str = "{{secret}}";
+
+/// A gateway. It answers nobody until it is opened, which is when the page's address is known.
+#[derive(Clone)]
+pub(crate) struct Gateway(Arc<Inner>);
+
+struct Inner {
+    opened: OnceLock<Opened>,
+    targets: Targets,
+    book: Book,
+    free: Arc<Semaphore>,
+}
+
+struct Opened {
+    door: Door,
+    /// The page's origin, which a browser would name.
+    origin: String,
+}
+
+impl Default for Gateway {
+    fn default() -> Gateway {
+        Gateway(Arc::new(Inner {
+            opened: OnceLock::new(),
+            targets: Targets::default(),
+            book: Book::default(),
+            free: Arc::new(Semaphore::new(AT_ONCE)),
+        }))
+    }
+}
+
+/// How a gateway is opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening<'a> {
+    /// Where the page is served.
+    pub(crate) address: SocketAddr,
+    /// The host in the page's own address.
+    pub(crate) host: &'a str,
+    /// Targets that the person named.
+    pub(crate) named: &'a [Url],
+    /// Endpoints of ours.
+    pub(crate) own: &'a [SocketAddr],
+    /// Whether other machines may use it.
+    pub(crate) to_others: bool,
+}
+
+impl Gateway {
+    /// Opens it with a new secret; returns the address of its page.
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    pub(crate) fn open(&self, opening: &Opening<'_>) -> std::io::Result<String> {
+        let Opening { address, host, named, own, to_others } = *opening;
+        let door = Door::new(address, Some(host), to_others, Secret::new()?);
+        let origin = format!("http://{host}:{}", address.port());
+        let ours = own.iter().filter_map(|own| Url::parse(&format!("http://{own}")).ok());
+        for url in named.iter().cloned().chain(ours) {
+            self.0.targets.name(&url);
+        }
+        let page = format!("{origin}/own");
+        // Once, by the one who started the server.
+        let _ = self.0.opened.set(Opened { door, origin });
+        Ok(page)
+    }
+
+    /// The routes, for the emitter to serve.
+    pub(crate) fn router(&self) -> Router {
+        Router::new()
+            .route("/own", get(own))
+            .route("/gateway/ask", post(ask))
+            .route("/gateway/confirm", post(confirm))
+            .route("/gateway/runs/{run}", get(run))
+            .layer(DefaultBodyLimit::max(MAX_BODY))
+            .with_state(self.clone())
+    }
+
+    fn admit(
+        &self,
+        connection: &Connection,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<&Opened, Refusal> {
+        let opened = self.0.opened.get().ok_or_else(closed)?;
+        opened.door.admit(connection.remote.ip(), method, headers)?;
+        Ok(opened)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        private((self.status, Json(json!({ "error": self.why }))).into_response())
+    }
+}
+
+/// Never kept, never guessed at, never read by another origin.
+fn private(mut response: Response) -> Response {
+    for (name, value) in [
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+        ("referrer-policy", "no-referrer"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The page. It holds the secret, so it goes to nobody who only claims to be its browser.
+async fn own(
+    State(gateway): State<Gateway>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let opened = gateway.0.opened.get().ok_or_else(closed)?;
+    opened.door.page(connection.remote.ip(), &headers)?;
+    let html = SHELL.replace(SECRET, opened.door.secret().reveal());
+    let mut response = private(Html(html).into_response());
+    for (name, value) in [
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-embedder-policy", "require-corp"),
+        // Lanes and targets are wherever the person has them; scripts are ours alone.
+        (
+            "content-security-policy",
+            "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src *; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        ),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+fn closed() -> Refusal {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the gateway is not open")
+}
+
+/// Takes a target on the command line.
+///
+/// # Errors
+/// What is wrong with it, in one line.
+pub(crate) fn target(text: &str) -> Result<Url, String> {
+    targets::parse(text).map_err(|why| refusal(why).why)
+}
+
+/// Why a target is not gone to, as an answer.
+fn refusal(why: NotThere) -> Refusal {
+    match why {
+        NotThere::Bad(why) => Refusal::new(StatusCode::BAD_REQUEST, why),
+        NotThere::Never(why) => Refusal::new(StatusCode::FORBIDDEN, why),
+        NotThere::Confirm { origin, lies } => Refusal::new(
+            StatusCode::FORBIDDEN,
+            format!("{origin} lies {lies}: confirm that it is the one you mean"),
+        ),
+    }
+}
+
+/// The addresses that a URL leads to, looked up once for the look and for the connection.
+async fn resolve(url: &Url) -> Result<Vec<SocketAddr>, Refusal> {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_string();
+    let port = url.port_or_known_default().unwrap_or(80);
+    let (name, asked) = (host.clone(), move || (host.as_str(), port).to_socket_addrs());
+    let found = tokio::task::spawn_blocking(move || asked().map(Iterator::collect)).await;
+    match found {
+        Ok(Ok(found)) => Ok(found),
+        _ => Err(Refusal::new(StatusCode::BAD_GATEWAY, format!("cannot find {name}"))),
+    }
+}
+
+async fn ask(
+    State(gateway): State<Gateway>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Response> {
+    let opened =
+        gateway.admit(&connection, &Method::POST, &headers).map_err(IntoResponse::into_response)?;
+    let request = Request::read(&body).map_err(IntoResponse::into_response)?;
+    let found = resolve(&request.url).await.map_err(IntoResponse::into_response)?;
+    if let Err(why) = gateway.0.targets.admit(&request.url, &found) {
+        let confirm = matches!(why, NotThere::Confirm { .. });
+        let Refusal { status, why } = refusal(why);
+        let told = json!({ "error": why, "confirm": confirm });
+        return Err(private((status, Json(told)).into_response()));
+    }
+    let Ok(permit) = Arc::clone(&gateway.0.free).try_acquire_owned() else {
+        let why = format!("{AT_ONCE} answers are being read: wait for one to end");
+        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, why).into_response());
+    };
+    if !gateway.0.book.begin(request.run) {
+        let why = "this run was asked for before: every answer gets a run of its own";
+        return Err(Refusal::new(StatusCode::CONFLICT, why).into_response());
+    }
+    let book = gateway.0.book.clone();
+    let body = relay::begin(request, found[0], &opened.origin, book, permit);
+    let mut response = private(Response::new(body));
+    // Whatever it is, it is data to the page, and never a document of ours.
+    let binary = HeaderValue::from_static("application/octet-stream");
+    response.headers_mut().insert(header::CONTENT_TYPE, binary);
+    Ok(response)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meant {
+    url: String,
+}
+
+async fn confirm(
+    State(gateway): State<Gateway>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode, Refusal> {
+    gateway.admit(&connection, &Method::POST, &headers)?;
+    let meant: Meant = serde_json::from_slice(&body)
+        .map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "which target is meant is not said"))?;
+    let url = targets::parse(&meant.url).map_err(refusal)?;
+    let found = resolve(&url).await?;
+    gateway.0.targets.confirm(&url, &found).map_err(refusal)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn run(
+    State(gateway): State<Gateway>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    headers: HeaderMap,
+    Path(run): Path<String>,
+) -> Result<Response, Refusal> {
+    gateway.admit(&connection, &Method::GET, &headers)?;
+    let unknown = || Refusal::new(StatusCode::NOT_FOUND, "no answer of this run went through here");
+    let found = run.parse().ok().and_then(|run| gateway.0.book.get(run)).ok_or_else(unknown)?;
+    match found {
+        Some(seen) => Ok(private(Json(&*seen).into_response())),
+        None => Err(Refusal::new(StatusCode::CONFLICT, "this answer has not ended yet")),
+    }
+}
