@@ -6,7 +6,7 @@ use std::time::Duration;
 use measure::Stamp;
 use wire::{Moment, Read, Socket, TcpSocket, Write};
 
-use crate::read::Limit;
+use crate::ask::Limit;
 
 /// Stops a reader whose stream may never end.
 pub(crate) struct Bounded<'a> {

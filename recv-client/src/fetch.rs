@@ -4,12 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use measure::Stamp;
-use wire::http1::{FramingError, Head, ResponseFramer};
+use wire::http1::Head;
 use wire::{Moment, RECV_BUFFER, Socket as _};
 
+use crate::ask::{Ask, Limit, SILENCE};
 use crate::bounded::Bounded;
-use crate::read::{Ask, Limit, SILENCE};
-use crate::request;
+use crate::line::{Line, LineError, ProtocolError};
 
 /// An answer that was read whole.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Page {
     pub head: Head,
     /// Its body.
     pub body: Vec<u8>,
-    /// Just before the request was written.
+    /// Just before the request was written: after TLS's handshake, if there was one.
     pub sent: Stamp,
     /// When the last byte was there.
     pub received: Stamp,
@@ -38,9 +38,9 @@ pub enum FetchError {
         /// What the system said.
         error: io::Error,
     },
-    /// It is no HTTP/1.
+    /// It is no HTTP, or its TLS failed.
     #[error(transparent)]
-    Framing(#[from] FramingError),
+    Protocol(#[from] ProtocolError),
     /// It ended early.
     #[error("the answer ended before it was whole")]
     Cut,
@@ -54,34 +54,41 @@ pub enum FetchError {
 /// # Errors
 /// When it cannot be had whole within the limit.
 pub fn fetch(ask: &Ask, limit: Limit) -> Result<Page, FetchError> {
-    let broken = |what| move |error| FetchError::Broken { what, error };
     let call = Moment::now();
     let (mut socket, _) = wire::connect(ask.address, &ask.options).map_err(FetchError::Connect)?;
     let silence: Duration = ask.options.read_timeout.unwrap_or(SILENCE);
     let mut socket = Bounded::new(&mut socket, limit, Stamp(call.micros()), silence);
-    let encoding = ask.accept_encoding.as_deref();
-    let request = request::render(&ask.target, ask.headers, encoding, &ask.form);
-    let sent = Stamp(Moment::now().micros());
-    socket.send_all(&request).map_err(broken("sending the request"))?;
-    let mut framer = ResponseFramer::new();
+    let (mut line, sent) = Line::open(ask, &mut socket).map_err(|error| match error {
+        LineError::Read(error) => FetchError::Broken { what: "reading the answer", error },
+        LineError::Send(error) => FetchError::Broken { what: "sending the request", error },
+        LineError::Protocol(error) => FetchError::Protocol(error),
+    })?;
     let mut body = Vec::new();
     let mut buffer = vec![0; RECV_BUFFER];
     let mut came = 0;
     let received = loop {
-        let read = socket.recv(&mut buffer).map_err(broken("reading the answer"))?;
-        if read.bytes == 0 && !framer.close_is_the_end() {
+        let read = socket
+            .recv(&mut buffer)
+            .map_err(|error| FetchError::Broken { what: "reading the answer", error })?;
+        if read.bytes == 0 && !line.may_end() {
+            line.end()?;
             return Err(FetchError::Cut);
         }
-        framer.feed(&buffer[..read.bytes], |part| body.extend_from_slice(part))?;
+        line.take(&buffer[..read.bytes])?;
+        body.extend_from_slice(line.body());
         came += read.bytes as u64;
-        if read.bytes == 0 || framer.is_done() {
+        if line.is_closed() && !line.may_end() {
+            return Err(FetchError::Cut);
+        }
+        if read.bytes == 0 || line.may_end() && (line.is_closed() || line.is_done()) {
             break Stamp(read.at.micros());
         }
         if came >= limit.bytes {
             return Err(FetchError::TooLarge(limit.bytes));
         }
+        line.reply(&mut socket);
     };
-    let head = framer.head().cloned().ok_or(FetchError::Cut)?;
+    let head = line.head().cloned().ok_or(FetchError::Cut)?;
     Ok(Page { head, body, sent, received })
 }
 
@@ -121,7 +128,10 @@ mod tests {
         let cut = ask(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", zero);
         assert!(matches!(cut, Err(FetchError::Cut)), "{cut:?}");
         let foreign = ask(b"SSH-2.0-x\r\n", zero);
-        assert!(matches!(foreign, Err(FetchError::Framing(_))), "{foreign:?}");
+        assert!(
+            matches!(foreign, Err(FetchError::Protocol(ProtocolError::Framing(_)))),
+            "{foreign:?}"
+        );
         let silent = ask(b"", Duration::from_secs(2));
         assert!(matches!(silent, Err(FetchError::Broken { .. })), "{silent:?}");
         static LARGE: [u8; 4096] = [b' '; 4096];

@@ -4,59 +4,28 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use measure::cell::HeaderSet;
 use measure::frames::FrameReader;
-use measure::{Arrivals, Delivery, End, Reader, RunId, Stamp};
+use measure::{Arrivals, Delivery, End, Reader, RunId, Stamp, Transport};
 use wire::decode::Decoder;
-use wire::http1::{Head, ResponseFramer};
-use wire::{Moment, Options, RECV_BUFFER, Socket};
+use wire::http1::Head;
+use wire::{Moment, RECV_BUFFER, Socket};
 
+use crate::ask::{Ask, SILENCE};
 use crate::bounded::Bounded;
-use crate::request::{self, Form, Target};
-
-/// How long a stream may be silent: above every pace and every hold that the presets play
-/// (the longest held answer comes after some 10 s), and an end for one that never speaks.
-pub const SILENCE: Duration = Duration::from_secs(30);
+use crate::line::{Line, LineError};
 
 /// Most decoded bytes that are handed on at once: a compression bomb is never held whole.
 pub const MOST_AT_ONCE: usize = 1 << 20;
 
+/// Most frames that are kept of one answer, ten times what a script may have: a bomb of empty
+/// comments must not fill the memory with their marks.
+pub const MOST_FRAMES: usize = 1 << 20;
+
+/// Most reads, for the same reason: a stream of single bytes.
+pub const MOST_READS: usize = 1 << 20;
+
 /// Takes decoded body bytes and the time at which the read that brought them returned.
 pub type Sink<'a> = &'a mut dyn FnMut(Stamp, &[u8]);
-
-/// One request.
-#[derive(Clone, Debug)]
-pub struct Ask {
-    /// Where to connect.
-    pub address: SocketAddr,
-    /// What to ask for.
-    pub target: Target,
-    /// With which headers.
-    pub headers: HeaderSet,
-    /// `Accept-Encoding` instead of the header set's own; an empty one for none.
-    pub accept_encoding: Option<String>,
-    /// Method, version, more fields, body.
-    pub form: Form,
-    /// Whether the run is named in the request, so that frames of another one are strangers; else
-    /// whatever comes is the stream.
-    pub named: bool,
-    /// How much of the stream is read; absent for all of it.
-    pub limit: Option<Limit>,
-    /// Switches of the connection.
-    pub options: Options,
-    /// Read this many bytes at a time with this pause after each read; absent for a reader that
-    /// reads as fast as it can.
-    pub slow: Option<(usize, Duration)>,
-}
-
-/// How much of a stream is read: streams of other people's may never end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// From the call on.
-    pub time: Duration,
-    /// Bytes from the socket.
-    pub bytes: u64,
-}
 
 /// What an answer showed beside its arrivals.
 #[derive(Clone, Debug)]
@@ -68,27 +37,8 @@ pub struct Observed {
     /// Whether the reader stopped at its own limit; the arrivals then end with `TimedOut` and
     /// that limit.
     pub stopped: bool,
-}
-
-impl Ask {
-    /// A plain request for a path at an address.
-    pub fn plain(address: SocketAddr, path: impl Into<String>) -> Ask {
-        Ask {
-            address,
-            target: Target {
-                host: address.to_string(),
-                path: path.into(),
-                origin: format!("http://{address}"),
-            },
-            headers: HeaderSet::Plain,
-            accept_encoding: None,
-            form: Form::default(),
-            named: true,
-            limit: None,
-            options: Options { read_timeout: Some(SILENCE), ..Options::default() },
-            slow: None,
-        }
-    }
+    /// What carried it.
+    pub transport: Transport,
 }
 
 /// Asks, reads to the end and says what came when. Whatever fails is in the arrivals' end.
@@ -105,111 +55,127 @@ pub fn observe(ask: &Ask, run: RunId) -> Observed {
 /// with the time at which that read returned. A read that decodes to more than [`MOST_AT_ONCE`]
 /// bytes is given in parts with one time.
 pub fn observe_with(ask: &Ask, run: RunId, sink: Sink<'_>) -> Observed {
-    let mut head = None;
     let mut stopped = false;
+    let mut told = Told::default();
     let call = stamp(Moment::now());
     let mut arrivals = Arrivals::begin(run, Reader::Recv, call);
     match wire::connect(ask.address, &ask.options) {
         Ok((mut socket, connected)) => {
             arrivals.connected = Some(stamp(connected));
             arrivals.segment_bytes = socket.segment_bytes();
-            let encoding = ask.accept_encoding.as_deref();
-            let request = request::render(&ask.target, ask.headers, encoding, &ask.form);
-            let silence = ask.options.read_timeout.unwrap_or(SILENCE);
-            arrivals.end = match socket.send_all(&request) {
-                Ok(_) => {
-                    let frames =
-                        if ask.named { FrameReader::new(run) } else { FrameReader::of_any_run() };
-                    let response = Response::of(frames, sink);
-                    let (end, came) = match ask.limit {
-                        None => response.follow(&mut socket, &mut arrivals, silence, ask.slow),
-                        Some(limit) => {
-                            let mut bounded = Bounded::new(&mut socket, limit, call, silence);
-                            let came =
-                                response.follow(&mut bounded, &mut arrivals, silence, ask.slow);
-                            stopped = bounded.stopped();
-                            came
-                        }
-                    };
-                    head = came;
-                    match ask.limit.filter(|_| stopped) {
-                        Some(limit) => End::TimedOut { limit_us: limit.time.as_micros() as i64 },
-                        None => end,
-                    }
+            arrivals.end = match ask.limit {
+                None => converse(ask, &mut socket, &mut arrivals, &mut told, sink),
+                Some(limit) => {
+                    let silence = silence(ask);
+                    let mut bounded = Bounded::new(&mut socket, limit, call, silence);
+                    let end = converse(ask, &mut bounded, &mut arrivals, &mut told, sink);
+                    stopped = bounded.stopped();
+                    let limit_us = limit.time.as_micros() as i64;
+                    if stopped { End::TimedOut { limit_us } } else { end }
                 }
-                Err(error) => failed("send the request", ask.address, &error),
             };
             arrivals.segments_in = socket.segments_in();
         }
         Err(error) => arrivals.end = End::Failed { what: error.to_string() },
     }
     arrivals.ended = stamp(Moment::now());
-    Observed { arrivals, head, stopped }
+    let Told { head, transport } = told;
+    Observed { arrivals, head, stopped, transport }
+}
+
+#[derive(Default)]
+struct Told {
+    head: Option<Head>,
+    transport: Transport,
 }
 
 fn stamp(moment: Moment) -> Stamp {
     Stamp(moment.micros())
 }
 
-fn failed(what: &str, address: SocketAddr, error: &io::Error) -> End {
-    End::Failed { what: format!("{what} {address}: {error}") }
+fn silence(ask: &Ask) -> Duration {
+    ask.options.read_timeout.unwrap_or(SILENCE)
 }
 
-/// Reads a response until its framing, its connection or its silence ends it.
-/// A slow reader offers so many bytes at each read and pauses after it.
-pub fn follow(
+/// Asks on a connected socket and follows the answer.
+fn converse(
+    ask: &Ask,
     socket: &mut impl Socket,
     arrivals: &mut Arrivals,
-    silence: Duration,
-    slow: Option<(usize, Duration)>,
+    told: &mut Told,
+    sink: Sink<'_>,
 ) -> End {
-    Response::of(FrameReader::new(arrivals.run), &mut |_, _| ())
-        .follow(socket, arrivals, silence, slow)
-        .0
+    let line = match Line::open(ask, socket) {
+        Ok((line, _)) => line,
+        Err(error) => return not_opened(error, ask.address, silence(ask)),
+    };
+    told.transport.tls = line.tls().cloned();
+    let frames = if ask.named { FrameReader::new(arrivals.run) } else { FrameReader::of_any_run() };
+    Response::of(line, frames, sink).follow(socket, arrivals, told, silence(ask), ask.slow)
 }
 
+fn not_opened(error: LineError, address: SocketAddr, silence: Duration) -> End {
+    match error {
+        LineError::Read(error) => not_read(&error, silence),
+        LineError::Send(error) => {
+            End::Failed { what: format!("send the request {address}: {error}") }
+        }
+        LineError::Protocol(error) => End::Failed { what: error.to_string() },
+    }
+}
+
+fn not_read(error: &io::Error, silence: Duration) -> End {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            End::TimedOut { limit_us: silence.as_micros() as i64 }
+        }
+        _ => End::Failed { what: format!("the connection broke while reading: {error}") },
+    }
+}
+
+/// An answer that is being read.
 struct Response<'a> {
-    framer: ResponseFramer,
+    line: Line,
     decoder: Option<Decoder>,
     frames: FrameReader,
+    frame_count: usize,
+    body_bytes: u64,
     sink: Sink<'a>,
     /// What was decoded and not handed on yet; kept for its room.
     decoded: Vec<u8>,
 }
 
 impl<'a> Response<'a> {
-    fn of(frames: FrameReader, sink: Sink<'a>) -> Response<'a> {
-        Response { framer: ResponseFramer::new(), decoder: None, frames, sink, decoded: Vec::new() }
+    fn of(line: Line, frames: FrameReader, sink: Sink<'a>) -> Response<'a> {
+        Response {
+            line,
+            decoder: None,
+            frames,
+            frame_count: 0,
+            body_bytes: 0,
+            sink,
+            decoded: Vec::new(),
+        }
     }
 
-    /// Also returns the response's head, if it came.
+    /// Reads until the framing, the connection or its silence ends it. A slow reader offers so
+    /// many bytes at each read and pauses after it.
     fn follow(
         mut self,
         socket: &mut impl Socket,
         arrivals: &mut Arrivals,
+        told: &mut Told,
         silence: Duration,
         slow: Option<(usize, Duration)>,
-    ) -> (End, Option<Head>) {
+    ) -> End {
         let mut buffer = vec![0; slow.map_or(RECV_BUFFER, |(bytes, _)| bytes.max(1))];
         let end = loop {
             let read = match socket.recv(&mut buffer) {
                 Ok(read) => read,
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                    ) =>
-                {
-                    break End::TimedOut { limit_us: silence.as_micros() as i64 };
-                }
-                Err(error) => {
-                    break End::Failed {
-                        what: format!("the connection broke while reading: {error}"),
-                    };
-                }
+                Err(error) => break not_read(&error, silence),
             };
             if read.bytes == 0 {
-                break if self.framer.close_is_the_end() { End::Closed } else { End::Cut };
+                break self.closed();
             }
             let mut delivery = Delivery {
                 entered: Some(stamp(read.entered)),
@@ -219,23 +185,46 @@ impl<'a> Response<'a> {
             };
             let fed = self.feed(&buffer[..read.bytes], &mut delivery, arrivals);
             arrivals.deliveries.push(delivery);
+            told.transport.records_per_read.extend(self.line.records());
+            told.transport.data_frames_per_read.extend(self.line.data_frames());
             if let Err(what) = fed {
                 break End::Failed { what };
             }
-            if self.framer.is_done() {
+            if self.line.is_done() {
                 break End::Closed;
             }
+            if self.line.is_closed() {
+                break self.closed();
+            }
+            if self.frame_count > MOST_FRAMES {
+                break End::Failed { what: format!("more than {MOST_FRAMES} frames came") };
+            }
+            if arrivals.deliveries.len() > MOST_READS {
+                break End::Failed { what: format!("it took more than {MOST_READS} reads") };
+            }
+            self.line.reply(socket);
             // A slow reader begins to be slow with the body: a pause after a head that came alone
             // would be billed to who sent it alone.
-            let begun =
-                arrivals.deliveries.iter().any(|d| d.body_bytes.is_some_and(|bytes| bytes > 0));
-            if let Some((_, pause)) = slow.filter(|_| begun) {
+            if let Some((_, pause)) = slow.filter(|_| self.body_bytes > 0) {
                 std::thread::sleep(pause);
             }
         };
         arrivals.foreign_frames = self.frames.foreign_frames();
         arrivals.tail_bytes = self.frames.finish();
-        (end, self.framer.head().cloned())
+        told.head = self.line.head().cloned();
+        told.transport.protocol = self.line.protocol();
+        end
+    }
+
+    /// What it means that no more will come.
+    fn closed(&mut self) -> End {
+        if self.line.may_end() {
+            return End::Closed;
+        }
+        match self.line.end() {
+            Ok(()) => End::Cut,
+            Err(error) => End::Failed { what: error.to_string() },
+        }
     }
 
     /// Takes one read apart; the frames it completed go into its delivery.
@@ -245,12 +234,8 @@ impl<'a> Response<'a> {
         delivery: &mut Delivery,
         arrivals: &mut Arrivals,
     ) -> Result<(), String> {
-        let mut body = Vec::new();
-        let had_head = self.framer.head().is_some();
-        self.framer
-            .feed(bytes, |part| body.extend_from_slice(part))
-            .map_err(|error| error.to_string())?;
-        if let Some(head) = self.framer.head().filter(|_| !had_head) {
+        let taken = self.line.take(bytes);
+        if let (Some(head), None) = (self.line.head(), arrivals.head) {
             arrivals.head = Some(delivery.at);
             arrivals.head_bytes = Some(head.bytes as u64);
             arrivals.status = Some(head.status);
@@ -260,25 +245,42 @@ impl<'a> Response<'a> {
                 Decoder::new(head.header("content-encoding")).map_err(|error| error.to_string())?,
             );
         }
-        let mut count = 0;
-        let mut fed = Ok(());
-        if let (Some(decoder), false) = (&mut self.decoder, body.is_empty()) {
-            let (frames, sink, decoded) = (&mut self.frames, &mut self.sink, &mut self.decoded);
-            fed = decoder.feed(&body, |ready| {
-                count += ready.len() as u64;
-                delivery.frames.extend(frames.feed(ready));
-                decoded.extend_from_slice(ready);
-                if decoded.len() >= MOST_AT_ONCE {
-                    sink(delivery.at, decoded);
-                    decoded.clear();
-                }
-            });
-            if !decoded.is_empty() {
+        let decoded = self.decode(delivery);
+        taken.map_err(|error| error.to_string())?;
+        decoded
+    }
+
+    fn decode(&mut self, delivery: &mut Delivery) -> Result<(), String> {
+        delivery.body_bytes = Some(0);
+        let (body, Some(decoder)) = (self.line.body(), &mut self.decoder) else { return Ok(()) };
+        if body.is_empty() {
+            return Ok(());
+        }
+        let (frames, sink, decoded) = (&mut self.frames, &mut self.sink, &mut self.decoded);
+        let (mut bytes, mut count) = (0, self.frame_count);
+        let fed = decoder.feed(body, |ready| {
+            bytes += ready.len() as u64;
+            let marks = frames.feed(ready);
+            count += marks.len();
+            if count <= MOST_FRAMES {
+                delivery.frames.extend(marks);
+            }
+            if decoded.is_empty() && ready.len() >= MOST_AT_ONCE {
+                return sink(delivery.at, ready);
+            }
+            decoded.extend_from_slice(ready);
+            if decoded.len() >= MOST_AT_ONCE {
                 sink(delivery.at, decoded);
                 decoded.clear();
             }
+        });
+        if !decoded.is_empty() {
+            sink(delivery.at, decoded);
+            decoded.clear();
         }
-        delivery.body_bytes = Some(count);
+        self.frame_count = count;
+        self.body_bytes += bytes;
+        delivery.body_bytes = Some(bytes);
         fed.map_err(|error| error.to_string())
     }
 }

@@ -51,10 +51,15 @@ fn frames(count: u32) -> Vec<Vec<u8>> {
     Script::paced(count, Span::ZERO, 60).unwrap().player(RUN).map(|(_, bytes)| bytes).collect()
 }
 
+fn follow(fake: &mut Fake, arrivals: &mut Arrivals, sink: Sink<'_>) -> End {
+    let response = Response::of(Line::plain(), FrameReader::new(RUN), sink);
+    response.follow(fake, arrivals, &mut Told::default(), Duration::from_secs(1), None)
+}
+
 fn follow_steps(steps: Vec<Step>) -> Arrivals {
     let mut arrivals = Arrivals::begin(RUN, Reader::Recv, Stamp(0));
     let mut fake = Fake { steps: steps.into(), clock: 0 };
-    arrivals.end = follow(&mut fake, &mut arrivals, Duration::from_secs(1), None);
+    arrivals.end = follow(&mut fake, &mut arrivals, &mut |_, _| ());
     arrivals
 }
 
@@ -118,12 +123,7 @@ fn the_sink_is_given_each_reads_body_once_with_the_reads_time() {
     let mut sink = |at: Stamp, bytes: &[u8]| given.push((at, bytes.to_vec()));
     let mut arrivals = Arrivals::begin(RUN, Reader::Recv, Stamp(0));
     let mut fake = Fake { steps: steps.map(Step::Bytes).into(), clock: 0 };
-    Response::of(FrameReader::new(RUN), &mut sink).follow(
-        &mut fake,
-        &mut arrivals,
-        Duration::from_secs(1),
-        None,
-    );
+    follow(&mut fake, &mut arrivals, &mut sink);
     let whole = |range: std::ops::Range<usize>| frames[range].concat();
     assert_eq!(given, [(Stamp(100_000), whole(0..1)), (Stamp(150_000), whole(1..3))]);
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use measure::cell::HeaderSet;
 
+use crate::ask::Ask;
+
 pub use measure::plan::BROWSER_ENCODINGS;
 
 /// The version that the Chromium header sets were taken from, on Linux, with `Headless` left
@@ -26,7 +28,8 @@ pub struct Target {
 pub struct Form {
     /// The method.
     pub method: String,
-    /// Minor version of HTTP/1 that it names: 1, or 0 for an answer without chunks.
+    /// Minor version of HTTP/1 that it names: 1, or 0 for an answer without chunks. HTTP/2 has
+    /// none.
     pub minor: u8,
     /// More header fields; each takes the place of one of its name. They must be free of line
     /// ends.
@@ -54,15 +57,52 @@ impl fmt::Debug for Form {
     }
 }
 
-/// The request's bytes. `accept_encoding` replaces the header set's own; an empty one leaves
-/// the header out.
+/// The request's bytes in HTTP/1. `accept_encoding` replaces the header set's own; an empty one
+/// leaves the header out.
 pub fn render(
     target: &Target,
     headers: HeaderSet,
     accept_encoding: Option<&str>,
     form: &Form,
 ) -> Vec<u8> {
-    let Target { host, path, origin } = target;
+    let mut request = format!("{} {} HTTP/1.{}\r\n", form.method, target.path, form.minor);
+    for (name, value) in fields(target, headers, accept_encoding, form) {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    request.push_str("\r\n");
+    [request.as_bytes(), &form.body].concat()
+}
+
+/// The same request for HTTP/2: without the fields that belong to one HTTP/1 connection
+/// (RFC 9113, 8.2.2), names in lower case. The order of the pseudo-header fields is the library's.
+pub(crate) fn http2(ask: &Ask) -> Result<http::Request<()>, http::Error> {
+    let Ask { target, form, .. } = ask;
+    let scheme = if ask.secure.is_some() { "https" } else { "http" };
+    let mut request = http::Request::builder()
+        .method(form.method.as_str())
+        .uri(format!("{scheme}://{}{}", target.host, target.path))
+        .version(http::Version::HTTP_2);
+    let encoding = ask.accept_encoding.as_deref();
+    for (name, value) in fields(target, ask.headers, encoding, form) {
+        let name = name.to_ascii_lowercase();
+        if !OF_ONE_CONNECTION.contains(&name.as_str()) {
+            request = request.header(name, value);
+        }
+    }
+    request.body(())
+}
+
+/// Fields that HTTP/2 forbids, and `host`, which `:authority` stands for.
+const OF_ONE_CONNECTION: [&str; 7] =
+    ["connection", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+
+fn fields(
+    target: &Target,
+    headers: HeaderSet,
+    accept_encoding: Option<&str>,
+    form: &Form,
+) -> Vec<(String, String)> {
+    let Target { host, origin, .. } = target;
     let agent = format!(
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{CHROMIUM_VERSION}.0.0.0 Safari/537.36"
     );
@@ -127,12 +167,7 @@ pub fn render(
     });
     let more = form.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let body = (!form.body.is_empty()).then_some(("Content-Length", length.as_str()));
-    let mut request = format!("{} {path} HTTP/1.{}\r\n", form.method, form.minor);
-    for (name, value) in own.chain(more).chain(body) {
-        request.push_str(&format!("{name}: {value}\r\n"));
-    }
-    request.push_str("\r\n");
-    [request.as_bytes(), &form.body].concat()
+    own.chain(more).chain(body).map(|(name, value)| (name.into(), value.into())).collect()
 }
 
 #[cfg(test)]

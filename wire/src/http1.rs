@@ -15,7 +15,7 @@ const MAX_CHUNK_LINE: usize = 1024;
 pub struct Head {
     /// Status code.
     pub status: u16,
-    /// Minor version: 0 or 1.
+    /// Minor version of HTTP/1: 0 or 1. HTTP/2 has none, and a head that came by it says 0.
     pub minor: u8,
     /// Header fields in order, names as they came.
     pub headers: Vec<(String, String)>,

@@ -170,7 +170,7 @@ impl Executor for Native {
             let what = "an experiment was chosen that cannot be asked".into();
             return Err(Stop::Unreachable { what });
         };
-        let Observed { arrivals, head, stopped } = observe(&ask, run);
+        let Observed { arrivals, head, stopped, .. } = observe(&ask, run);
         let finite = script.is_some();
         let target = match (experiment.way, &self.beside) {
             (Way::Beside, Some(beside)) => beside,

@@ -1,0 +1,214 @@
+//! One connection with one request on it: TLS or none, HTTP/1 or HTTP/2, behind one face.
+//!
+//! A reader makes the `recv()` itself, notes its time, and hands the bytes to [`Line::take`].
+
+use std::io;
+
+use measure::{Protocol, Stamp, Tls};
+use wire::http1::{FramingError, Head, ResponseFramer};
+use wire::{Moment, Socket};
+
+use crate::ask::{Ask, Http};
+use crate::http2::{Exchange, Http2Error};
+use crate::request;
+use crate::tls::Channel;
+use crate::tls_error::TlsError;
+
+/// Bytes that are no proper answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ProtocolError {
+    /// They are no HTTP/1.
+    #[error(transparent)]
+    Framing(#[from] FramingError),
+    /// They are no HTTP/2, or it was ended.
+    #[error(transparent)]
+    Http2(#[from] Http2Error),
+    /// TLS failed.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// Why a line cannot be opened.
+#[derive(Debug)]
+pub(crate) enum LineError {
+    /// A read failed, or took too long.
+    Read(io::Error),
+    /// The request cannot be written.
+    Send(io::Error),
+    /// The peer does not do its part.
+    Protocol(ProtocolError),
+}
+
+impl<E: Into<ProtocolError>> From<E> for LineError {
+    fn from(error: E) -> LineError {
+        LineError::Protocol(error.into())
+    }
+}
+
+/// What follows a request.
+enum Session {
+    One(ResponseFramer),
+    Two(Box<Exchange>),
+}
+
+/// A connection on which a request was sent.
+pub(crate) struct Line {
+    tls: Option<Channel>,
+    told: Option<Tls>,
+    session: Session,
+    body: Vec<u8>,
+}
+
+impl Line {
+    /// A plain HTTP/1 answer that is awaited on a scripted socket.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Line {
+        Line {
+            tls: None,
+            told: None,
+            session: Session::One(ResponseFramer::new()),
+            body: Vec::new(),
+        }
+    }
+
+    /// Makes the handshake if there is to be TLS, and sends the request; also says when it began
+    /// to send it.
+    pub(crate) fn open(ask: &Ask, socket: &mut impl Socket) -> Result<(Line, Stamp), LineError> {
+        let (mut channel, told) = match &ask.secure {
+            None => (None, None),
+            Some(secure) => {
+                let (channel, told) = Channel::open(secure, ask.http, socket)?;
+                (Some(channel), Some(told))
+            }
+        };
+        let two = channel.as_ref().map_or(ask.http == Http::Two, Channel::speaks_http2);
+        let (session, request) = if two {
+            let (exchange, request) = Exchange::open(ask)?;
+            (Session::Two(Box::new(exchange)), request)
+        } else {
+            let encoding = ask.accept_encoding.as_deref();
+            let request = request::render(&ask.target, ask.headers, encoding, &ask.form);
+            (Session::One(ResponseFramer::new()), request)
+        };
+        let sent = Stamp(Moment::now().micros());
+        match &mut channel {
+            None => socket.send_all(&request).map(|_| ()),
+            Some(channel) => channel.send(&request, socket),
+        }
+        .map_err(LineError::Send)?;
+        Ok((Line { tls: channel, told, session, body: Vec::new() }, sent))
+    }
+
+    /// What the handshake settled on; `None` without TLS.
+    pub(crate) fn tls(&self) -> Option<&Tls> {
+        self.told.as_ref()
+    }
+
+    /// Takes one read's bytes apart; afterwards [`Line::body`] has the body bytes among them. After
+    /// an error too: what came before the fault is the answer's.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
+        self.body.clear();
+        let Some(channel) = &mut self.tls else {
+            return self.session.feed(bytes, &mut self.body);
+        };
+        let decrypted = channel.take(bytes);
+        let fed = self.session.feed(channel.plain(), &mut self.body);
+        channel.plain().clear();
+        fed.and(decrypted.map_err(ProtocolError::Tls))
+    }
+
+    /// Sends what the read calls for: acknowledgements and window updates. That it cannot be sent
+    /// is no end of the answer: the next read tells.
+    pub(crate) fn reply(&mut self, socket: &mut impl Socket) {
+        let Session::Two(exchange) = &mut self.session else { return };
+        let outgoing = exchange.outgoing();
+        if outgoing.is_empty() {
+            return;
+        }
+        let _ = match &mut self.tls {
+            None => socket.send_all(&outgoing).map(|_| ()),
+            Some(channel) => channel.send(&outgoing, socket),
+        };
+    }
+
+    /// Body bytes of the last read, content encoding still on.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The answer's head, once it is complete.
+    pub(crate) fn head(&self) -> Option<&Head> {
+        match &self.session {
+            Session::One(framer) => framer.head(),
+            Session::Two(exchange) => exchange.head(),
+        }
+    }
+
+    /// What is spoken, once the answer's head has told.
+    pub(crate) fn protocol(&self) -> Option<Protocol> {
+        match &self.session {
+            Session::One(framer) => framer.head().map(|head| match head.minor {
+                0 => Protocol::Http10,
+                _ => Protocol::Http11,
+            }),
+            Session::Two(exchange) => exchange.head().map(|_| Protocol::Http2),
+        }
+    }
+
+    /// Whether the framing says that the body is whole.
+    pub(crate) fn is_done(&self) -> bool {
+        match &self.session {
+            Session::One(framer) => framer.is_done(),
+            Session::Two(exchange) => exchange.is_done(),
+        }
+    }
+
+    /// Whether TLS said that no more will come. It may come with the last bytes.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.tls.as_ref().is_some_and(Channel::is_closed)
+    }
+
+    /// Whether it would be a whole answer if no more came. Under TLS that a connection is closed
+    /// says nothing, since anyone on the way can close it: TLS must say so itself.
+    pub(crate) fn may_end(&self) -> bool {
+        let framing = match &self.session {
+            Session::One(framer) => framer.close_is_the_end(),
+            Session::Two(exchange) => exchange.is_done(),
+        };
+        framing && (self.tls.is_none() || self.is_closed() || self.is_done())
+    }
+
+    /// The connection is closed where the answer may not end. An error is why, if the peer had
+    /// announced it; else it was cut.
+    pub(crate) fn end(&mut self) -> Result<(), ProtocolError> {
+        match &mut self.session {
+            Session::One(_) => Ok(()),
+            Session::Two(exchange) => Ok(exchange.end()?),
+        }
+    }
+
+    /// TLS records that the last read completed; `None` without TLS.
+    pub(crate) fn records(&self) -> Option<u32> {
+        self.tls.as_ref().map(Channel::record_count)
+    }
+
+    /// DATA frames that the last read completed; `None` without HTTP/2.
+    pub(crate) fn data_frames(&self) -> Option<u32> {
+        match &self.session {
+            Session::One(_) => None,
+            Session::Two(exchange) => Some(exchange.data_frames()),
+        }
+    }
+}
+
+impl Session {
+    fn feed(&mut self, bytes: &[u8], body: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        match self {
+            Session::One(framer) => {
+                framer.feed(bytes, |part| body.extend_from_slice(part))?;
+            }
+            Session::Two(exchange) => exchange.feed(bytes, body)?,
+        }
+        Ok(())
+    }
+}
