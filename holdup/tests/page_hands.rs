@@ -49,6 +49,35 @@ impl Hands {
         }
     }
 
+    /// The lanes that can be seen, from the top.
+    async fn lanes(&self) -> Vec<String> {
+        let names =
+            "[...document.querySelectorAll('.lane')].filter((lane) => lane.checkVisibility())
+            .map((lane) => lane.querySelector('.open').innerText)";
+        serde_json::from_value(self.0.ask(names).await).unwrap()
+    }
+
+    /// The text of a part of a lane.
+    async fn of_lane(&self, lane: &str, part: &str) -> String {
+        let script = format!(
+            "[...document.querySelectorAll('.lane')].find((lane) =>
+                lane.querySelector('.open').innerText === '{lane}')?.querySelector('{part}')
+                ?.innerText ?? ''"
+        );
+        self.0.ask(&script).await.as_str().unwrap_or_default().into()
+    }
+
+    /// Whether the machine was too noisy for a lane: says so.
+    async fn is_void(&self, lane: &str) -> bool {
+        let verdict = self.of_lane(lane, ".verdict").await;
+        let void =
+            ["Void", "Live, but the page", "Cannot tell"].iter().any(|it| verdict.starts_with(it));
+        if void {
+            println!("SKIPPED(void: {lane}: {})", self.of_lane(lane, ".because").await);
+        }
+        void
+    }
+
     async fn focus(&self, selector: &str) {
         self.0.run(&format!("document.querySelector('{selector}').focus()"), Vec::new()).await;
     }
@@ -141,6 +170,56 @@ async fn a_story_is_one_click_and_says_what_its_run_showed() {
     let loud = "[...document.querySelectorAll('[aria-live], [role=status], [role=alert]')]
         .filter((loud) => loud.closest('.lane, .stories')).length";
     assert_eq!(hands.0.ask(loud).await, json!(0));
+    hands.0.close().await;
+}
+
+#[tokio::test]
+async fn the_cure_of_a_held_lane_runs_beside_it() {
+    let _alone = alone();
+    if no_browser() {
+        return;
+    }
+    let (_demo, url) = demo(free_port(), "haproxy,haproxy-no-delay");
+    let hands = Hands(Browser::start().await);
+    // The lane that holds, without its cure: 21 events 50 ms apart are several of its bursts.
+    let held = "endpoints=haproxy&runs=1&frames=21&interval_ms=50&frame_bytes=60&go=1";
+    hands.0.open(&format!("{url}/?{held}")).await;
+    hands.0.state(&["finished"], Duration::from_secs(60)).await;
+    assert_eq!(hands.lanes().await, ["direct", "haproxy"]);
+
+    hands.0.run("[...document.querySelectorAll('.lane .open')][1].click()", Vec::new()).await;
+    hands.until("!!document.querySelector('.lane[data-open=yes] .cure')?.innerText").await;
+    if hands.is_void("haproxy").await {
+        return hands.0.close().await;
+    }
+    let cure = hands.text(".lane[data-open=yes] .cure").await;
+    assert!(cure.contains("option http-no-delay"), "{cure}");
+    assert_eq!(
+        hands.0.ask("document.querySelector('[data-act=cure]').dataset.key").await,
+        json!("haproxy haproxy-no-delay"),
+        "{cure}"
+    );
+    hands.0.run("document.querySelector('[data-act=cure]').click()", Vec::new()).await;
+    hands.0.state(&["running"], Duration::from_secs(10)).await;
+    hands.0.state(&["finished"], Duration::from_secs(60)).await;
+    assert_eq!(hands.lanes().await, ["direct", "haproxy", "haproxy-no-delay"]);
+    for lane in ["haproxy", "haproxy-no-delay"] {
+        if hands.is_void(lane).await {
+            return hands.0.close().await;
+        }
+    }
+    // Both of the same stream, under one ruler: what held it still does, what cures it does not.
+    let held = hands.of_lane("haproxy", ".verdict").await;
+    assert!(["Held", "Corked"].iter().any(|word| held.contains(word)), "{held}");
+    let cured = hands.of_lane("haproxy-no-delay", ".verdict").await;
+    let because = hands.of_lane("haproxy-no-delay", ".because").await;
+    assert!(cured.starts_with("Live: "), "{cured}: {because}");
+    let mut ttft = Vec::new();
+    for lane in ["haproxy", "haproxy-no-delay"] {
+        let shown = hands.of_lane(lane, ".ttft .value").await;
+        ttft.push(shown.parse::<f64>().unwrap_or_else(|_| panic!("{lane} measured {shown:?}")));
+    }
+    assert!(ttft[1] * 2.0 < ttft[0], "{ttft:?}");
     hands.0.close().await;
 }
 
