@@ -15,6 +15,7 @@ mod matrix;
 mod out;
 mod page;
 mod progress;
+mod prompt;
 mod report;
 mod rig;
 mod runner;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use measure::chat::Shape;
 use measure::plan::Plan;
 use measure::results::RunRecord;
 use measure::{Arrivals, Cell, End, Ledger, Reader, RunId, Script, Stamp};
@@ -11,6 +12,7 @@ use emitter::{Emitter, Lookup};
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::prompt;
 use crate::rig::Rig;
 use crate::watch::Watch;
 
@@ -86,7 +88,14 @@ impl Executor for Native<'_> {
             .rig
             .probe(&cell.endpoint)
             .map(|probe| Watch::begin(probe, cell.request.slow.is_some()));
-        let arrivals = read(&ask, run);
+        let arrivals = match cell.request.prompts {
+            None => read(&ask, run),
+            Some(prompts) => {
+                ask.target.path = prompt::ROUTE.into();
+                ask.form = prompt::form(&prompts.answer(round), run);
+                prompt::observe(&ask, Some(Shape::OpenaiChat), run).arrivals
+            }
+        };
         let proxy = watch.map(Watch::end);
         let ledger = ledger_of(self.emitter, run);
         RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None, proxy }

@@ -50,7 +50,9 @@ fn relays_are_called_what_they_are_and_everything_is_left_in_the_folder() {
             "drain, fast",
             "cork, longer",
             "cork, fast",
-            "honest, four events a write"
+            "honest, a slow reader",
+            "honest, four events a write",
+            "honest, no terminal event"
         ]
     );
     for row in rows {
@@ -64,7 +66,7 @@ fn relays_are_called_what_they_are_and_everything_is_left_in_the_folder() {
     assert!(runs(&out).len() > rows.len());
     let judged = run(&["judge", out.to_str().unwrap()]);
     assert_eq!(status(&judged), 0, "{}", stderr(&judged));
-    assert!(std::fs::read_to_string(&junit).unwrap().contains("tests=\"7\""));
+    assert!(std::fs::read_to_string(&junit).unwrap().contains("tests=\"9\""));
     let summary = std::fs::read_to_string(&markdown).unwrap();
     assert!(summary.contains("| honest | live | 1 |"), "{summary}");
     let causes = run(&["causes", out.to_str().unwrap()]);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Reader;
+use crate::prompts::Prompts;
 use crate::script::Script;
 use crate::units::Span;
 
@@ -68,6 +69,10 @@ pub struct Request {
     /// How slowly the answer is read; absent for a reader that reads as fast as it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<Slow>,
+    /// The prompts that are put to the emitter's chat route, one a round; absent for a script's
+    /// stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Prompts>,
 }
 
 impl Request {
@@ -79,6 +84,7 @@ impl Request {
             headers: HeaderSet::Plain,
             accept_encoding: None,
             slow: None,
+            prompts: None,
         }
     }
 }
@@ -152,6 +158,9 @@ impl Cell {
         }
         if let Some(slow) = &self.request.slow {
             key.push_str(&format!("+{}B-each-{}ms", slow.read_bytes, slow.pause_us.millis_text()));
+        }
+        if let Some(prompts) = self.request.prompts {
+            key.push_str(&format!("+prompts={}", prompts.name()));
         }
         key.push_str(&format!("/{mss}"));
         if self.concurrency > 1 {

@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod measurement;
 pub mod page;
 pub mod plan;
+pub mod prompts;
 pub mod published;
 pub mod results;
 pub mod script;

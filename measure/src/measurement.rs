@@ -201,6 +201,11 @@ impl Measurement {
         (self.deliveries > 0).then(|| f64::from(self.frames) / f64::from(self.deliveries))
     }
 
+    /// Whether every frame came that the emitter had to write.
+    pub fn all_came(&self) -> bool {
+        self.frames_planned.is_some_and(|planned| planned == self.frames)
+    }
+
     /// Whether all frames of an answer with more than one came at once.
     pub fn single_delivery(&self) -> bool {
         self.frames > 1 && self.deliveries == 1

@@ -238,8 +238,11 @@ fn of_first_byte(measurement: &Measurement, thresholds: &Thresholds) -> Finding 
 }
 
 fn truncated(measurement: &Measurement) -> Finding {
-    let planned =
-        measurement.frames_planned.map_or(String::new(), |planned| format!(" of {planned}"));
+    let planned = match measurement.frames_planned {
+        Some(_) if measurement.all_came() => ", all that the origin wrote,".into(),
+        Some(planned) => format!(" of {planned}"),
+        None => String::new(),
+    };
     Finding::new(
         Verdict::Truncated,
         format!(

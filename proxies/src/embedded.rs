@@ -55,6 +55,7 @@ pub(crate) const FILES: &[ConfigFile] = files![
     "nginx/nginx-gzip.conf",
     "nginx/nginx-http10-buffering-off.conf",
     "nginx/nginx-http10-gzip-buffering-off.conf",
+    "nginx/nginx-header-ignored.conf",
     "nginx/nginx-http10-gzip.conf",
     "nginx/nginx-http10.conf",
     "nginx/nginx-keepalive.conf",

@@ -43,8 +43,13 @@ fn compression_is_where_the_name_says() {
 
 /// A header of an answer through an endpoint.
 fn header(endpoint: &str, name: &str) -> Option<String> {
+    header_at(endpoint, "/stream", name)
+}
+
+/// The same on any path.
+fn header_at(endpoint: &str, path: &str, name: &str) -> Option<String> {
     let running = start(endpoint, &Origin::start())?;
-    let answer = get(running.listen(), "/stream", "");
+    let answer = get(running.listen(), path, "");
     let line = |line: &str| {
         let (found, value) = line.split_once(": ")?;
         found.eq_ignore_ascii_case(name).then(|| value.to_owned())
@@ -62,6 +67,8 @@ fn a_regex_location_shadows_the_prefix_until_it_is_cured() {
     for endpoint in ["nginx-shadowed", "nginx-shadow-cured"] {
         assert_eq!(header(endpoint, "Access-Control-Allow-Origin").unwrap(), "*", "{endpoint}");
     }
+    let chat = |endpoint| header_at(endpoint, "/v1/chat/completions", "X-Location").unwrap();
+    assert_eq!([chat("nginx-shadowed"), chat("nginx-shadow-cured")], ["regex", "prefix"]);
     assert_eq!(header("nginx", "Access-Control-Allow-Origin").unwrap(), "");
 }
 

@@ -96,6 +96,7 @@ endpoints! {
     envoy = "envoy",
     nginx_http10 = "nginx-http10",
     nginx_http10_buffering_off = "nginx-http10-buffering-off",
+    nginx_header_ignored = "nginx-header-ignored",
     nginx_gzip = "nginx-gzip",
     nginx_gzip_buffering_off = "nginx-gzip-buffering-off",
     nginx_http10_gzip = "nginx-http10-gzip",

@@ -49,6 +49,8 @@ fn full_row() -> CellResult {
             headers: HeaderSet::Browser,
             accept_encoding: Some("gzip, br".into()),
             slow: Some(Slow { read_bytes: 51_200, pause_us: Span(10_000) }),
+            // A page puts no prompts to anybody.
+            prompts: None,
         },
         link: Link { mss: Some(1_448), pooled: Some(false), nagle: true },
         concurrency: 7,

@@ -6,7 +6,9 @@ use std::time::SystemTime;
 use emitter::{Config, Emitter};
 use measure::cell::HeaderSet;
 use measure::guards::Guards;
-use measure::plan::{BROWSER_ENCODINGS, BROWSER_PRESETS, PRESETS, Plan, ReaderProfile};
+use measure::plan::{
+    BROWSER_ENCODINGS, BROWSER_PRESETS, NATIVE_PRESETS, PRESETS, Plan, ReaderProfile,
+};
 use measure::results::{Document, Endpoint, RunRecord, SCHEMA, derive_cells};
 use measure::verdict::Verdict;
 
@@ -20,8 +22,10 @@ use crate::store::Store;
 use crate::{machine, table};
 
 pub(crate) fn run(options: &cli::Measure) -> Outcome {
-    if !PRESETS.contains(&options.preset.as_str()) {
-        return Err(Problem::usage(measure::plan::UnknownPreset(options.preset.clone())));
+    let preset = options.preset.as_str();
+    if !PRESETS.contains(&preset) && !NATIVE_PRESETS.contains(&preset) {
+        let unknown = measure::plan::UnknownPreset(preset.into());
+        return Err(Problem::usage(format!("{unknown}, {}", NATIVE_PRESETS.join(", "))));
     }
     if BROWSER_PRESETS.contains(&options.preset.as_str()) {
         return Err(Problem::usage(format!(

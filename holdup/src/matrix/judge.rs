@@ -5,12 +5,13 @@ use std::path::Path;
 use measure::Reader;
 use measure::cell::{Cell, DIRECT, ETHERNET_MSS, Link, Request};
 use measure::guards::{Exclusion, Guards};
+use measure::prompts::Prompts;
 use measure::results::{Endpoint, Judgement, RunRecord, judge_runs};
 use measure::verdict::arrivals::{Origin, of_arrivals};
 use measure::verdict::{Thresholds, Verdict};
 
 use super::tally::{Matrix, Row};
-use super::truths::{self, Truth, Way};
+use super::truths::{self, Stream, Truth, Way};
 use super::{ORIGINS, alone, causes};
 use crate::exit::Problem;
 use crate::report;
@@ -40,6 +41,8 @@ fn cell(truth: &Truth, endpoint: &str) -> Cell {
         request: Request {
             upstream_protocol: (endpoint != DIRECT).then(|| "http/1.1".into()),
             accept_encoding: truth.offers.map(String::from),
+            slow: truth.slow,
+            prompts: (truth.stream == Stream::Unended).then_some(Prompts::Unended),
             ..Request::plain()
         },
         link: Link { mss: Some(ETHERNET_MSS), pooled: None, nagle: script.nagle },
@@ -78,7 +81,8 @@ pub(super) fn rows(truths: &[Truth], runs: &[RunRecord], endpoints: &[Endpoint])
         let counted: Vec<(&RunRecord, &Judgement)> =
             own.iter().map(|(run, judged)| (*run, judged)).collect();
         row.count(&counted);
-        if truth.way.has_ledger() {
+        // Of a reader that is slow on purpose one knows it; its arrivals are its own pace.
+        if truth.way.has_ledger() && truth.slow.is_none() {
             let control = cell(truth, DIRECT).id();
             // What a guard of the ledger's side excluded was late itself.
             let accepted: Vec<&RunRecord> =

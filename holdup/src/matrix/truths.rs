@@ -2,7 +2,9 @@
 //! verdict is known without measuring it.
 
 use measure::cause::CauseId;
+use measure::cell::Slow;
 use measure::plan::BROWSER_ENCODINGS;
+use measure::prompts::Prompts;
 use measure::script::{Framing, Header};
 use measure::verdict::Verdict;
 use measure::{Script, Span};
@@ -53,6 +55,8 @@ pub(crate) struct Truth {
     pub(crate) stream: Stream,
     /// `Accept-Encoding` of the client; nothing for one that offers nothing.
     pub(crate) offers: Option<&'static str>,
+    /// How slowly its reader reads on purpose.
+    pub(crate) slow: Option<Slow>,
     pub(crate) verdict: Verdict,
     /// The cause; none for a clean path.
     pub(crate) cause: Option<CauseId>,
@@ -72,6 +76,9 @@ impl Truth {
             let offers = if offers == BROWSER_ENCODINGS { "a browser's codings" } else { offers };
             name.push_str(&format!(", offered {offers}"));
         }
+        if self.slow.is_some() {
+            name.push_str(", a slow reader");
+        }
         name
     }
 
@@ -81,6 +88,13 @@ impl Truth {
 
     fn offered(self, codings: &'static str) -> Truth {
         Truth { offers: Some(codings), ..self }
+    }
+
+    /// Read a full buffer at a time, with a pause of three events between: longer than any hold
+    /// that counts, so that a path would be blamed if the reader's own pace were taken for it.
+    fn read_slowly(self) -> Truth {
+        let slow = Slow { read_bytes: 65_536, pause_us: Span::millis(300) };
+        Truth { slow: Some(slow), ..self }
     }
 
     fn playing(self, stream: Stream) -> Truth {
@@ -109,6 +123,8 @@ pub(crate) enum Stream {
     Halves,
     /// Four events in each write.
     Batched,
+    /// A chat answer of nine events, 100 ms apart, that ends well-formed without its terminal one.
+    Unended,
 }
 
 impl Stream {
@@ -124,6 +140,7 @@ impl Stream {
             Stream::Medium => "700 B events",
             Stream::Halves => "events in halves",
             Stream::Batched => "four events a write",
+            Stream::Unended => "no terminal event",
         }
     }
 
@@ -146,12 +163,13 @@ impl Stream {
             Stream::Medium => paced(8, 100, 700),
             Stream::Halves => named("halves"),
             Stream::Batched => named("batched"),
+            Stream::Unended => Prompts::Unended.script(),
         }
     }
 }
 
 fn truth(way: Way, verdict: Verdict, because: &'static str) -> Truth {
-    Truth { way, stream: Stream::Usual, offers: None, verdict, cause: None, because }
+    Truth { way, stream: Stream::Usual, offers: None, slow: None, verdict, cause: None, because }
 }
 
 /// All of them.
@@ -197,6 +215,8 @@ fn live() -> Vec<Truth> {
         live("nginx-http10-buffering-off", "proxy_buffering off"),
         live("nginx-1.22", "the origin's X-Accel-Buffering: no switches its buffering off")
             .playing(Stream::AccelNo),
+        live("nginx-http10", "the origin's X-Accel-Buffering: no switches its buffering off")
+            .playing(Stream::AccelNo),
         live("nginx-gzip", "compresses nothing for a client that does not accept it"),
         live("nginx-gzip-buffering-off", "flushes gzip when buffering is off")
             .offered(BROWSER_ENCODINGS),
@@ -226,6 +246,12 @@ fn live() -> Vec<Truth> {
     ];
     for name in ["nginx", "caddy", "haproxy-no-delay", "envoy", "traefik"] {
         all.push(live(name, "as at the usual pace").playing(Stream::Fast));
+    }
+    // The path is live, and the reader is not: nobody on the way is to be blamed for it.
+    for way in [Way::Relay(Behaviour::Honest), Way::Proxy("nginx"), Way::Proxy("haproxy-no-delay")]
+    {
+        let because = "the path passes each event on; the reader sleeps on purpose";
+        all.push(truth(way, Verdict::Live, because).read_slowly().by(CauseId::SlowReader));
     }
     all
 }
@@ -258,6 +284,13 @@ fn held() -> Vec<Truth> {
         proxy("nginx-gzip", Verdict::Held, "gzip with buffering on keeps everything")
             .by(CauseId::GzipIntoBuffers)
             .offered(BROWSER_ENCODINGS),
+        proxy(
+            "nginx-header-ignored",
+            Verdict::Held,
+            "proxy_ignore_headers: the origin's X-Accel-Buffering: no changes nothing",
+        )
+        .by(CauseId::HeaderIgnored)
+        .playing(Stream::AccelNo),
         corked("haproxy"),
         corked("haproxy").playing(Stream::Longer),
         corked("haproxy").playing(Stream::Fast),
@@ -303,7 +336,15 @@ fn origins() -> Vec<Truth> {
 fn ends() -> Vec<Truth> {
     const CUT: Behaviour = Behaviour::Cut(5);
     let cut = |way, because| truth(way, Verdict::Truncated, because).by(CauseId::CutOnTheWay);
+    let unended = |way| {
+        truth(way, Verdict::Truncated, "the origin's own record has no terminal event either")
+            .by(CauseId::CutAtOrigin)
+            .playing(Stream::Unended)
+    };
     vec![
+        unended(Way::Relay(Behaviour::Honest)),
+        unended(Way::Proxy("nginx")),
+        unended(Way::Proxy("haproxy-no-delay")),
         cut(Way::Relay(CUT), "the connection closes after five reads"),
         cut(Way::ProxyOn("nginx-http10", CUT), "the same; nginx gives it a well-formed end"),
         truth(
@@ -328,7 +369,9 @@ mod tests {
         assert_eq!(names.len(), count);
         for truth in all() {
             assert_eq!(truth.stream.script().check(), Ok(()), "{}", truth.name());
-            assert_eq!(truth.cause.is_none(), truth.verdict == Verdict::Live, "{}", truth.name());
+            // A slow reader is a cause, but none that a verdict on the path may name.
+            let path = truth.cause.filter(|cause| *cause != CauseId::SlowReader);
+            assert_eq!(path.is_none(), truth.verdict == Verdict::Live, "{}", truth.name());
         }
     }
 

@@ -187,6 +187,7 @@ pub(super) const HEADER_IGNORED: &[Cure] = &[
         place: "the location that answers, and the levels around it",
         lines: "# take X-Accel-Buffering out of proxy_ignore_headers",
         price: "the origin decides by itself which answers are buffered",
+        shown_by: &[("nginx-header-ignored", "nginx-http10")],
         ..MEASURED
     },
     Cure {

@@ -15,7 +15,7 @@ use crate::plan::presets::Group;
 use crate::script::Script;
 use crate::units::Span;
 
-pub use presets::{BROWSER_ENCODINGS, BROWSER_PRESETS, PRESETS};
+pub use presets::{BROWSER_ENCODINGS, BROWSER_PRESETS, NATIVE_PRESETS, PRESETS};
 
 /// Most rounds of one plan: far more than any median needs, and an end for a typing mistake.
 pub const MAX_ROUNDS: u32 = 1_000;
@@ -107,7 +107,9 @@ impl Plan {
         let asked: Vec<&str> =
             asked.iter().map(String::as_str).filter(|name| *name != DIRECT).collect();
         let mut cells: Vec<Cell> = Vec::new();
-        for group in &groups {
+        // A page asks for streams, not for chat answers.
+        let native = readers.iter().all(|profile| !profile.reader.in_browser());
+        for group in groups.iter().filter(|group| native || group.prompts.is_none()) {
             let mut endpoints = vec![DIRECT];
             match (own, name) {
                 (true, _) => endpoints.extend(group.endpoints),
@@ -228,6 +230,7 @@ fn cell(
             headers: profile.headers,
             accept_encoding: chosen.or_else(|| profile.accept_encoding.clone()),
             slow: group.slow.filter(|_| !profile.reader.in_browser()),
+            prompts: group.prompts,
         },
         link: Link { mss: group.mss.unwrap_or(mss), pooled: None, nagle: script.nagle },
         concurrency: if profile.reader.in_browser() { group.streams } else { 1 },

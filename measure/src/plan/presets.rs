@@ -1,10 +1,11 @@
 //! The presets: which endpoints play which scripts to which readers.
 
 use crate::cell::{ETHERNET_MSS, Slow};
+use crate::prompts::Prompts;
 use crate::script::{Body, Header, Script};
 use crate::units::Span;
 
-/// Names of the presets that can be run.
+/// Names of the presets that page and command can run.
 pub const PRESETS: [&str; 17] = [
     "headline",
     "frame-size",
@@ -25,12 +26,16 @@ pub const PRESETS: [&str; 17] = [
     "published",
 ];
 
+/// Presets that only the native command can play: they put prompts to a chat route, and the page
+/// reads streams.
+pub const NATIVE_PRESETS: [&str; 2] = ["real-model", "chat-replay"];
+
 /// Presets that only a browser can play: natively there is no page to be busy and no limit.
 pub const BROWSER_PRESETS: [&str; 2] = ["busy-page", "connection-limit"];
 
 /// The parts of `published`: all that reproduces a published table, the open question of
 /// HAProxy's trigger apart.
-const PUBLISHED: [&str; 11] = [
+const PUBLISHED: [&str; 13] = [
     "headline",
     "frame-size",
     "emit-rate",
@@ -42,6 +47,8 @@ const PUBLISHED: [&str; 11] = [
     "nginx-upstream-version",
     "gzip",
     "shadowed-location",
+    "real-model",
+    "chat-replay",
 ];
 
 /// What browsers offer; a command-line client offers nothing.
@@ -54,6 +61,8 @@ pub(super) struct Group {
     pub(super) endpoints: &'static [&'static str],
     pub(super) scripts: Vec<Script>,
     pub(super) slow: Option<Slow>,
+    /// Prompts to the chat route; the scripts then say what is usual of their answers.
+    pub(super) prompts: Option<Prompts>,
     /// `Accept-Encoding` instead of the reader's own.
     pub(super) accept_encoding: Option<&'static str>,
     /// Segment size instead of the plan's.
@@ -74,6 +83,7 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
         endpoints,
         scripts,
         slow: None,
+        prompts: None,
         accept_encoding: None,
         mss: None,
         page_work: None,
@@ -162,6 +172,22 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             &["nginx-shadowed", "nginx-shadow-cured"],
             vec![paced(41, 50, 60)],
         )],
+        "real-model" => vec![Group {
+            prompts: Some(Prompts::Model),
+            ..one(
+                "real-model",
+                &["haproxy", "nginx", "nginx-buffering-off"],
+                vec![Prompts::Model.script()],
+            )
+        }],
+        "chat-replay" => vec![Group {
+            prompts: Some(Prompts::Replay),
+            ..one(
+                "chat-replay",
+                &["nginx-http10", "nginx-shadowed", "nginx-shadow-cured"],
+                vec![Prompts::Replay.script()],
+            )
+        }],
         "haproxy-trigger" => {
             let sizes = [60, 200, 400, 700, 1_100, 1_448, 1_500].map(|bytes| paced(41, 50, bytes));
             // Long enough for some ten bursts of the 200 ms timer at the faster paces.
@@ -241,7 +267,7 @@ mod tests {
 
     #[test]
     fn every_preset_can_be_played() {
-        for name in PRESETS {
+        for name in PRESETS.into_iter().chain(NATIVE_PRESETS) {
             let groups = groups(name).unwrap();
             assert!(!groups.is_empty());
             for script in groups.iter().flat_map(|group| &group.scripts) {

@@ -4,7 +4,9 @@
 //! published figure of a row falls into the same class as ours, or within the stated factor.
 //! The classes, with their reasons, are the constants of this file; [`rules`] says them in words.
 
-use super::{Figure, Find, Line, Published, Quantity, causes};
+use super::{Figure, Find, Line, Ours, Published, Quantity, causes};
+use crate::cell::DIRECT;
+use crate::prompts::{Prompts, REPLAY_SPEED};
 use crate::results::{CellResult, Document};
 use crate::units::Span;
 use crate::verdict::Verdict;
@@ -87,6 +89,16 @@ const EXCLUDED_MORE: f64 = 1.5;
 /// Fewer excluded runs than this in both conditions carry no ratio.
 const EXCLUDED_LEAST: u32 = 3;
 
+/// Up to this many times the direct path's time a path added nothing (published for the cure:
+/// 1.07), and from [`HELD_TIMES`] on it held (published for the defaults: 4.8 and 7.3).
+const AS_DIRECT_TIMES: f64 = 1.5;
+/// See [`AS_DIRECT_TIMES`].
+const HELD_TIMES: f64 = 2.0;
+/// Answers in one read up to this share are none: one of a hundred may be a stall of the machine.
+const NO_SINGLE_READS: f64 = 0.01;
+/// Fewer prompts than this have no 95th percentile, and their share says little.
+const LEAST_PROMPTS: u32 = 20;
+
 /// The rules in words, for the report.
 pub fn rules() -> &'static [(&'static str, &'static str)] {
     &[
@@ -111,6 +123,12 @@ pub fn rules() -> &'static [(&'static str, &'static str)] {
             "upstream done",
             "both far ahead of the client (under a quarter of its time), or both held to its pace (from half of it)",
         ),
+        (
+            "TTFT and TTFT p95 of prompts",
+            "the same of: as on the direct path (up to 1.5 times), held (2 times and more), between; on the direct path itself within a factor of 2, its speed taken off",
+        ),
+        ("in one read", "both none (up to 1%), or both some and within a factor of 2"),
+        ("frames", "within a factor of 2: how long an answer is, is its service's own"),
         ("temp file", "both none (under 1 MB), or both at least half of the answer"),
         (
             "excluded",
@@ -134,13 +152,24 @@ pub(super) fn cell(
         let why = format!("{}: {}", summary.verdict.name.name(), summary.verdict.because);
         return Agreement::Skipped { why };
     }
+    let complete = summary.outcomes.complete;
+    if find.prompts == Some(Prompts::Replay) && complete < LEAST_PROMPTS {
+        let why = format!(
+            "{complete} prompts are too few for shares and a 95th percentile: `holdup measure --preset chat-replay --runs 200` puts as many as were published"
+        );
+        return Agreement::Skipped { why };
+    }
     let mut which = Vec::new();
     for (quantity, theirs) in published.columns.iter().zip(line.figures) {
         let Some(theirs) = theirs else { continue };
         let Some(ours) = quantity.of(cell) else {
             return Agreement::Skipped { why: format!("no {} was taken", quantity.name()) };
         };
-        if !same_shape(*quantity, *theirs, ours, published, line, cell) {
+        let same = match beside_direct(document, published, find, *quantity, *theirs, ours) {
+            Some(same) => same,
+            None => same_shape(*quantity, *theirs, ours, published, line, cell),
+        };
+        if !same {
             which.push(*quantity);
         }
     }
@@ -149,6 +178,54 @@ pub(super) fn cell(
     }
     let because = causes::known(document, published, find, cell, &which);
     Agreement::Differs { which, because }
+}
+
+/// Judges a time of the replay by the direct path's own, published and here: how fast the service
+/// is, is its own. `None` for what is judged by itself.
+fn beside_direct(
+    document: &Document,
+    published: &Published,
+    find: &Find,
+    quantity: Quantity,
+    theirs: Figure,
+    ours: Figure,
+) -> Option<bool> {
+    let timed = matches!(quantity, Quantity::Ttft | Quantity::TtftP95);
+    let (Figure::Time(theirs), Figure::Time(ours)) = (theirs, ours) else { return None };
+    if find.prompts != Some(Prompts::Replay) || !timed {
+        return None;
+    }
+    if find.endpoint == DIRECT {
+        let at_published_speed = ours.as_millis_f64() * f64::from(REPLAY_SPEED);
+        return Some(within_factor(theirs.as_millis_f64(), at_published_speed));
+    }
+    let direct = Find { endpoint: DIRECT, ..*find };
+    let column = published.columns.iter().position(|other| *other == quantity)?;
+    let line = published.rows.iter().find(|line| line.ours == Ours::Cell(direct))?;
+    let Some(Figure::Time(their_direct)) = *line.figures.get(column)? else { return None };
+    let Some(Figure::Time(our_direct)) = quantity.of(direct.cell(document)?) else {
+        // Without a direct path there is nothing to hold it against.
+        return Some(false);
+    };
+    Some(times(theirs, their_direct) == times(ours, our_direct))
+}
+
+#[derive(PartialEq)]
+enum Times {
+    AsDirect,
+    Between,
+    Held,
+}
+
+fn times(time: Span, direct: Span) -> Times {
+    let times = time.as_millis_f64() / direct.as_millis_f64().max(f64::MIN_POSITIVE);
+    if times <= AS_DIRECT_TIMES {
+        Times::AsDirect
+    } else if times < HELD_TIMES {
+        Times::Between
+    } else {
+        Times::Held
+    }
 }
 
 /// Judges the share of excluded runs with Nagle's algorithm off or on: each some of all.
@@ -201,6 +278,15 @@ pub(super) fn same_shape(
             let at_once = (theirs <= ONE_READ, ours <= ONE_READ);
             at_once == (true, true)
                 || at_once == (false, false) && within_factor(f64::from(theirs), f64::from(ours))
+        }
+        (Quantity::SingleReads, Figure::Of(theirs, of_theirs), Figure::Of(ours, of_ours)) => {
+            let share = |some: u32, all: u32| f64::from(some) / f64::from(all.max(1));
+            let (theirs, ours) = (share(theirs, of_theirs), share(ours, of_ours));
+            let none = (theirs <= NO_SINGLE_READS, ours <= NO_SINGLE_READS);
+            none == (true, true) || none == (false, false) && within_factor(theirs, ours)
+        }
+        (Quantity::Frames, Figure::Count(theirs), Figure::Count(ours)) => {
+            within_factor(f64::from(theirs), f64::from(ours))
         }
         (
             Quantity::FirstBody | Quantity::HalfBytes | Quantity::Total,

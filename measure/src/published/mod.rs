@@ -13,6 +13,7 @@ use std::fmt;
 
 use crate::arrivals::Reader;
 use crate::cell::{Cell, ETHERNET_MSS, HeaderSet, Slow};
+use crate::prompts::{Prompts, REPLAY_SPEED};
 use crate::results::{CellResult, Document};
 use crate::script::{Header, Script};
 use crate::units::Span;
@@ -94,7 +95,14 @@ impl Quantity {
             Quantity::Reads => summary.reads.map(Figure::Count),
             Quantity::UpstreamDone => median(&summary.upstream_done_us),
             Quantity::TempFile => summary.temp_file_bytes.map(Figure::Bytes),
-            Quantity::Frames | Quantity::SingleReads | Quantity::Excluded => None,
+            // Only complete answers are pooled: each has as many frames as it was asked to have.
+            Quantity::Frames => Some(Figure::Count(cell.cell.script.frame_count())),
+            Quantity::SingleReads => {
+                let complete = summary.outcomes.complete;
+                let single = summary.single_delivery_share? * f64::from(complete);
+                Some(Figure::Of(single.round() as u32, complete))
+            }
+            Quantity::Excluded => None,
         }
     }
 }
@@ -155,14 +163,12 @@ struct Line {
 }
 
 /// Where our side of a row is found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Ours {
     /// In a cell.
     Cell(Find),
     /// In the exclusions of all cells of P7's preset, with Nagle's algorithm on or off.
     Exclusions { nagle: bool },
-    /// Nowhere yet: no preset makes it.
-    Nowhere,
 }
 
 /// What the cell of a row is known by.
@@ -180,16 +186,18 @@ struct Find {
     slow: Option<(u32, i64)>,
     /// The reader accepts gzip.
     gzip: bool,
+    /// The prompts that stand in the place of a script.
+    prompts: Option<Prompts>,
 }
 
 impl Find {
     /// Whether a cell is the one, its preset and segment size apart.
     fn matches(&self, cell: &Cell) -> bool {
-        let Ok(script) =
-            Script::paced(self.frames, Span::millis(self.interval_ms), self.frame_bytes)
-        else {
-            return false;
+        let script = match self.prompts {
+            Some(prompts) => Ok(prompts.script()),
+            None => Script::paced(self.frames, Span::millis(self.interval_ms), self.frame_bytes),
         };
+        let Ok(script) = script else { return false };
         let headers = match self.header {
             true => vec![Header { name: "X-Accel-Buffering".into(), value: "no".into() }],
             false => Vec::new(),
@@ -203,6 +211,7 @@ impl Find {
             && cell.script == Script { nagle: self.nagle, headers, ..script }
             && cell.request.headers == HeaderSet::Plain
             && cell.request.slow == slow
+            && cell.request.prompts == self.prompts
             && match self.gzip {
                 true => accepts.is_some_and(|codings| codings.contains("gzip")),
                 false => accepts.is_none(),
@@ -274,7 +283,6 @@ fn row(document: &Document, published: &Published, line: &Line) -> Row {
         agreement: Agreement::NotRun,
     };
     match line.ours {
-        Ours::Nowhere => {}
         Ours::Exclusions { nagle } => {
             let (off, on) = (excluded(document, false), excluded(document, true));
             let (some, all) = if nagle { on } else { off };
@@ -323,6 +331,13 @@ fn conditions(document: &Document, line: &Line, cell: &CellResult) -> Vec<String
         // The build behind a version's dash is in the table of versions.
         let ours = ours.split('-').next().unwrap_or(ours);
         known.push(format!("{name} {ours} for {theirs}"));
+    }
+    match cell.cell.request.prompts {
+        Some(Prompts::Model) => known.push("the emitter's chat route for a real model".into()),
+        Some(Prompts::Replay) => known.push(format!(
+            "the emitter's chat route for the service, {REPLAY_SPEED} times as fast"
+        )),
+        _ => {}
     }
     if cell.cell.link.mss != Some(ETHERNET_MSS) {
         let ours = cell.cell.link.mss.map_or("loopback's (65 KB)".into(), |mss| mss.to_string());

@@ -1,6 +1,7 @@
 //! The published figures, as they were printed.
 
 use super::{Figure, Find, Line, Ours, Published, Quantity};
+use crate::prompts::Prompts;
 use crate::units::Span;
 
 /// Every table, in the order of their numbers. P8 is the list of questions that were left open.
@@ -57,10 +58,6 @@ const fn line(
     Line { label, version, figures, ours: Ours::Cell(find) }
 }
 
-const fn nowhere(label: &'static str, figures: &'static [Option<Figure>]) -> Line {
-    Line { label, version: None, figures, ours: Ours::Nowhere }
-}
-
 const fn find(
     preset: &'static str,
     endpoint: &'static str,
@@ -78,7 +75,12 @@ const fn find(
         nagle: false,
         slow: None,
         gzip: false,
+        prompts: None,
     }
+}
+
+const fn prompted(preset: &'static str, endpoint: &'static str, prompts: Prompts) -> Find {
+    Find { prompts: Some(prompts), ..find(preset, endpoint, 0, 0, 0) }
 }
 
 const fn headline(endpoint: &'static str) -> Find {
@@ -177,15 +179,24 @@ const P5: Published = Published {
     ],
 };
 
+const fn model(endpoint: &'static str) -> Find {
+    prompted("real-model", endpoint, Prompts::Model)
+}
+
 const P6: Published = Published {
     id: "P6",
     title: "A real model behind the proxies, 15 calls each",
     source: ARTICLE_A,
     columns: &[Quantity::FramesPerRead, Quantity::Gap, Quantity::Frames],
     rows: &[
-        nowhere("HAProxy", &[ratio(5.43), tenths(0), count(169)]),
-        nowhere("nginx", &[ratio(1.04), tenths(86), count(185)]),
-        nowhere("nginx, buffering off", &[ratio(1.02), tenths(87), count(176)]),
+        line("HAProxy", Some(HAPROXY), &[ratio(5.43), tenths(0), count(169)], model("haproxy")),
+        line("nginx", Some(NGINX), &[ratio(1.04), tenths(86), count(185)], model("nginx")),
+        line(
+            "nginx, buffering off",
+            Some(NGINX),
+            &[ratio(1.02), tenths(87), count(176)],
+            model("nginx-buffering-off"),
+        ),
     ],
 };
 
@@ -254,17 +265,35 @@ const P7: Published = Published {
     ],
 };
 
+const fn replay(endpoint: &'static str) -> Find {
+    prompted("chat-replay", endpoint, Prompts::Replay)
+}
+
 const P9: Published = Published {
     id: "P9",
     title: "A chat service behind nginx: TTFT to the first event with real text",
     source: ARTICLE_B,
     columns: &[Quantity::Ttft, Quantity::TtftP95, Quantity::SingleReads],
     rows: &[
-        nowhere("direct", &[ms(710), ms(1_320), Some(Figure::Of(0, 200))]),
-        nowhere("nginx, defaults", &[ms(3_400), ms(9_600), Some(Figure::Of(58, 200))]),
-        nowhere(
+        line("direct", None, &[ms(710), ms(1_320), Some(Figure::Of(0, 200))], replay("direct")),
+        line(
+            "nginx, defaults",
+            None,
+            &[ms(3_400), ms(9_600), Some(Figure::Of(58, 200))],
+            replay("nginx-http10"),
+        ),
+        // Published in words: it "changed nothing".
+        line(
+            "nginx, the first fix, which changed nothing",
+            None,
+            &[ms(3_400), None, None],
+            replay("nginx-shadowed"),
+        ),
+        line(
             "nginx, the fix that really applied",
+            None,
             &[ms(760), ms(1_410), Some(Figure::Of(0, 200))],
+            replay("nginx-shadow-cured"),
         ),
     ],
 };

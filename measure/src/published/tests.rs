@@ -196,6 +196,78 @@ fn a_figure_that_was_not_taken_is_not_agreement() {
     assert_eq!(said, "differs in temp file, cause not known");
 }
 
+/// The replay's rows: TTFT and its 95th percentile in milliseconds, answers in one read, each of
+/// 200 prompts.
+fn replay(figures: [(&str, i64, i64, u32); 3]) -> Document {
+    let own = cells("chat-replay", Some(1448));
+    let rows = figures.map(|(endpoint, median, high, single)| {
+        let mut row = row(cell(&own, endpoint), median, 9, 1.0);
+        let one = Span::millis(median);
+        row.summary.ttft_us = Some(Spread {
+            median: one,
+            p95: Some(Span::millis(high)),
+            p99: None,
+            min: one,
+            max: one,
+            n: 200,
+        });
+        row.summary.outcomes.complete = 200;
+        row.summary.single_delivery_share = Some(f64::from(single) / 200.0);
+        row
+    });
+    document(rows.to_vec())
+}
+
+#[test]
+fn a_replay_is_held_against_its_direct_path() {
+    let (direct, held) = ("direct", "nginx-http10");
+    let (label, cure) = ("nginx, defaults", "nginx, the fix that really applied");
+    let cured = ("nginx-shadow-cured", 40, 70, 0);
+    let document = replay([(direct, 36, 66, 0), (held, 170, 480, 58), cured]);
+    for label in [direct, label, cure] {
+        let row = found(&document, "P9", label);
+        assert_eq!(row.agreement, Agreement::Agrees, "{label}");
+        assert_eq!(row.conditions[0].split(',').nth(1), Some(" 20 times as fast"));
+    }
+    let row = found(&document, "P9", label);
+    assert_eq!(row.ours[2].unwrap().to_string(), "58 of 200");
+    // Nothing is held here, and nothing comes in one read.
+    let other = replay([(direct, 36, 66, 0), (held, 40, 70, 0), cured]);
+    let said = found(&other, "P9", label).agreement.sentence();
+    assert_eq!(said, "differs in TTFT and TTFT p95 and in one read, cause not known");
+    // A direct path of another speed is another service.
+    let said = found(&replay([(direct, 90, 150, 0), (held, 170, 480, 58), cured]), "P9", direct);
+    assert!(said.agreement.sentence().starts_with("differs in TTFT and TTFT p95"));
+}
+
+#[test]
+fn a_few_prompts_show_no_share() {
+    let mut few = replay([
+        ("direct", 36, 66, 0),
+        ("nginx-http10", 170, 480, 58),
+        ("nginx-shadow-cured", 40, 70, 0),
+    ]);
+    for cell in &mut few.cells {
+        cell.summary.outcomes.complete = 3;
+    }
+    let said = found(&few, "P9", "nginx, defaults").agreement.sentence();
+    assert!(said.starts_with("skipped: 3 prompts are too few"), "{said}");
+}
+
+#[test]
+fn a_model_is_the_emitters_own_route_and_says_so() {
+    let own = cells("real-model", Some(1448));
+    let mut held = row(cell(&own, "haproxy"), 300, 0, 5.4);
+    let document = |row: &CellResult| document(vec![row.clone()]);
+    let agreed = found(&document(&held), "P6", "HAProxy");
+    assert_eq!(agreed.agreement, Agreement::Agrees);
+    assert_eq!(agreed.ours[2], Some(Figure::Count(176)));
+    assert!(agreed.conditions.iter().any(|one| one.contains("for a real model")));
+    held.summary.frames_per_read = RatioSpread::of([1.02]);
+    let said = found(&document(&held), "P6", "HAProxy").agreement.sentence();
+    assert_eq!(said, "differs in frames per read, cause not known");
+}
+
 #[test]
 fn a_row_is_taken_from_its_own_preset_and_ethernets_segments_first() {
     let ethernet = cells("headline", Some(1448));

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use emitter::{Config, Emitter};
 use measure::Reader;
 use measure::page::{Settings, SettingsError};
-use measure::plan::{self, PRESETS, Plan, ReaderProfile, UnknownPreset};
+use measure::plan::{self, NATIVE_PRESETS, PRESETS, Plan, ReaderProfile, UnknownPreset};
 
 use crate::browser::{Engine, Places};
 use crate::commands::demo::{host, near};
@@ -185,6 +185,12 @@ fn for_browsers(settings: &Settings, mss: Option<u32>) -> Result<(), Problem> {
 
 /// What every engine's page is told; its name and session are added for each.
 fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
+    if NATIVE_PRESETS.contains(&options.preset.as_str()) {
+        return Err(Problem::usage(format!(
+            "{} puts prompts to a chat route, and a page reads streams: use `holdup measure --preset {0}`",
+            options.preset
+        )));
+    }
     if !PRESETS.contains(&options.preset.as_str()) {
         return Err(Problem::usage(UnknownPreset(options.preset.clone())));
     }

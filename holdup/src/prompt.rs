@@ -1,0 +1,74 @@
+//! Prompts to a chat route, and one answer read natively: what came when, and what its events say.
+
+use measure::chat::{ChatReader, ChatRecord, Shape};
+use measure::prompts::Answer;
+use measure::{Arrivals, RunId};
+use recv_client::{Ask, Form, Observed};
+use serde_json::json;
+use wire::http1::Head;
+
+/// The chat route whose answers plans ask for.
+pub(crate) const ROUTE: &str = "/v1/chat/completions";
+
+/// What was seen of one answer.
+pub(crate) struct Seen {
+    /// What came when. Its frames say text where the events hold visible text.
+    pub(crate) arrivals: Arrivals,
+    /// What the events were.
+    pub(crate) record: ChatRecord,
+    /// The response's head, if it came.
+    pub(crate) head: Option<Head>,
+}
+
+/// A prompt to the emitter's chat route, which asks for that answer under that run's id.
+pub(crate) fn form(answer: &Answer, run: RunId) -> Form {
+    let body = json!({
+        "model": "holdup-emitter",
+        "stream": true,
+        "messages": [{ "role": "user", "content": "What is a token?" }],
+        "holdup": {
+            "run": run.to_string(),
+            "tokens": answer.words,
+            "interval_ms": answer.interval.millis_text(),
+            "first_ms": answer.first.millis_text(),
+            "end": if answer.ended { "terminal" } else { "none" },
+        },
+    });
+    Form {
+        method: "POST".into(),
+        fields: vec![("Content-Type".into(), "application/json".into())],
+        body: body.to_string().into_bytes(),
+        ..Form::default()
+    }
+}
+
+/// Asks and reads to the end, on a thread of its own that runs before other work where that may
+/// be. Whatever fails is in the arrivals' end. Of a named request only its run's frames count.
+pub(crate) fn observe(ask: &Ask, shape: Option<Shape>, run: RunId) -> Seen {
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            wire::priority::raise();
+            read(ask, shape, run)
+        });
+        // A panic of the reader is ours, not the endpoint's: it goes on.
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn read(ask: &Ask, shape: Option<Shape>, run: RunId) -> Seen {
+    let mut chat = ChatReader::new(shape, ask.named.then_some(run));
+    let mut too_long = None;
+    let Observed { mut arrivals, head, .. } =
+        recv_client::observe_with(ask, run, &mut |at, bytes| {
+            // What came before stays; the time limit ends the rest.
+            if too_long.is_none() {
+                too_long = chat.read(at, bytes).err();
+            }
+        });
+    let record = chat.finish();
+    record.enter(&mut arrivals);
+    if let Some(error) = too_long {
+        arrivals.end = measure::End::Failed { what: error.to_string() };
+    }
+    Seen { arrivals, record, head }
+}
