@@ -14,6 +14,7 @@ mod machine;
 mod matrix;
 mod out;
 mod page;
+mod probe;
 mod progress;
 mod prompt;
 mod report;
@@ -21,6 +22,7 @@ mod rig;
 mod runner;
 mod store;
 mod table;
+mod target;
 mod watch;
 
 use std::process::ExitCode;

@@ -3,9 +3,13 @@
 //! Nearest rank (the smallest sample with at least `q` of the samples at or below it) always
 //! returns a value that was measured; an interpolated quantile may show one that never was.
 
+mod bootstrap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::Span;
+
+pub use bootstrap::{Difference, MIN_PAIRS, RESAMPLES, between_pairs};
 
 /// Samples needed before a 95th percentile is stated: with fewer than 20, nearest rank gives
 /// the maximum, and a maximum under another name is a claim the data do not carry.

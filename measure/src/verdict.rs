@@ -2,6 +2,7 @@
 //!
 //! Every threshold stands in [`Thresholds`], with its reason.
 
+pub mod answers;
 pub mod arrivals;
 mod browser;
 mod bursts;

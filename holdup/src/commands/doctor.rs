@@ -16,12 +16,12 @@ use crate::doctor::experiment::Experiment;
 use crate::doctor::native::Native;
 use crate::doctor::record::{self, Line, Record, Requests};
 use crate::doctor::stop::Stop;
-use crate::doctor::target::Target;
 use crate::doctor::verify::{self, Earlier, Verified};
 use crate::doctor::{plan, show};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
 use crate::out::{print, say};
+use crate::target::Target;
 
 pub(crate) fn run(options: &Doctor) -> Outcome {
     let form = form(options)?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::budget::Budget;
 use super::judge::shifted;
 use super::stop::Stop;
-use super::target::Target;
+use crate::target::Target;
 
 /// How long a short answer may take: a slow link's connection and some round trips.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -115,6 +115,14 @@ impl Asker<'_> {
         if !self.target.may_be_emitter() {
             return Ok(None);
         }
+        self.look()
+    }
+
+    /// Looks for the emitter, whatever the path is.
+    ///
+    /// # Errors
+    /// When nobody answers at all.
+    pub(crate) fn look(&mut self) -> Result<Option<Behind>, Stop> {
         let page = match self.ask(self.target.sibling("instance")) {
             Some(Ok(page)) if page.head.status == 200 => page,
             Some(Err(FetchError::Connect(error))) => {

@@ -20,5 +20,4 @@ pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod show;
 pub(crate) mod stop;
-pub(crate) mod target;
 pub(crate) mod verify;

@@ -17,7 +17,7 @@ use super::evidence::{Raw, Run};
 use super::experiment::{Experiment, Offer, Way};
 use super::judge;
 use super::stop::Stop;
-use super::target::Target;
+use crate::target::Target;
 use crate::interrupt::Interrupt;
 
 /// Bytes of one stream at most: well above the largest played here, and an end for a firehose.

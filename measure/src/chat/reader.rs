@@ -29,10 +29,21 @@ pub struct ChatReader {
     notes: Notes,
 }
 
+/// Which run's frames are ours.
+#[derive(Clone, Copy, Debug)]
+enum Named {
+    /// Nobody asked for a run.
+    None,
+    /// This one's; frames of others are strangers.
+    One(RunId),
+    /// The one that the first frame with a run names, which the origin chose.
+    First,
+}
+
 /// What comes of the frames.
 #[derive(Debug)]
 struct Notes {
-    run: Option<RunId>,
+    run: Named,
     record: ChatRecord,
     /// Events that came before the shape was known, as a plain stream has them: the record takes
     /// them over if it stays one.
@@ -64,6 +75,16 @@ impl ChatReader {
         run: Option<RunId>,
         max_event_bytes: usize,
     ) -> ChatReader {
+        ChatReader::of(shape, run.map_or(Named::None, Named::One), max_event_bytes)
+    }
+
+    /// A reader of an answer that nobody gave a run: if its frames name one, as those of Holdup's
+    /// emitter do, they get their sequence numbers, and [`ChatRecord::run`] says which it was.
+    pub fn of_any_run(shape: Option<Shape>) -> ChatReader {
+        ChatReader::of(shape, Named::First, MAX_EVENT_BYTES)
+    }
+
+    fn of(shape: Option<Shape>, run: Named, max_event_bytes: usize) -> ChatReader {
         let record = ChatRecord { shape, ..ChatRecord::default() };
         ChatReader {
             splitter: Splitter::new(shape, max_event_bytes),
@@ -85,6 +106,22 @@ impl ChatReader {
             return Err(TooLong("reads"));
         }
         reads.push(ChatRead { at, bytes: bytes.len() as u64 });
+        self.feed(bytes)
+    }
+
+    /// Takes more of what the last read brought: one read's bytes may decode to more than its
+    /// caller holds at once.
+    ///
+    /// # Errors
+    /// As for [`ChatReader::read`].
+    pub fn more(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        if let Some(read) = self.notes.record.reads.last_mut() {
+            read.bytes += bytes.len() as u64;
+        }
+        self.feed(bytes)
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
         self.splitter.feed(bytes, &mut |unit| self.notes.take(unit));
         if self.notes.overflowed { Err(TooLong("events")) } else { Ok(()) }
     }
@@ -254,10 +291,14 @@ impl Notes {
 
     /// Notes a frame, unless it is another run's.
     fn push(&mut self, mark: ChatMark, id: Option<&str>) -> bool {
-        let named = self.run.zip(id.and_then(parse_id));
-        let (seq, ours) = match named {
-            Some((run, (named, seq))) => (Some(seq), run == named),
-            None => (None, true),
+        let (seq, ours) = match (self.run, id.and_then(parse_id)) {
+            (Named::One(run), Some((named, seq))) => (Some(seq), run == named),
+            (Named::First, Some((named, seq))) => {
+                let first = *self.record.run.get_or_insert(named);
+                // Another one's id may be anything: it is no stranger by that.
+                ((first == named).then_some(seq), true)
+            }
+            _ => (None, true),
         };
         if ours {
             self.record.frames.push(ChatMark { seq, ..mark });

@@ -6,7 +6,7 @@ use super::carrier::Carrier;
 use super::facts::{ServiceError, Usage};
 use super::shape::Shape;
 use crate::arrivals::{Arrivals, FrameMark};
-use crate::units::Stamp;
+use crate::units::{RunId, Stamp};
 
 /// One read: when it returned, and how many bytes of the decoded body it brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +96,9 @@ pub struct ChatRecord {
     /// What carried the events; absent when no byte came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Carrier>,
+    /// The run that the frames name by themselves; see [`super::ChatReader::of_any_run`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// The reads that brought a byte of the body, in order.
     pub reads: Vec<ChatRead>,
     /// The frames, in order.
@@ -183,7 +186,6 @@ mod tests {
     use super::*;
     use crate::arrivals::{Delivery, Reader};
     use crate::chat::{ChatReader, Shape};
-    use crate::units::RunId;
 
     #[test]
     fn frames_are_entered_into_the_deliveries_they_came_in() {

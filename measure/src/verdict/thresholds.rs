@@ -45,6 +45,8 @@ pub struct Thresholds {
     pub same_release: Span,
     /// Fewest events whose arrivals alone show a pattern.
     pub least_events: u32,
+    /// Fewest answers that must look alike before what one of them leaves open has a name.
+    pub least_answers: usize,
     /// How far apart frames per read of two ways may be, as a ratio, for them to agree.
     pub alike: f64,
 }
@@ -98,6 +100,8 @@ impl Thresholds {
             same_release: Span::millis(1),
             // Four waits: the fewest of which three in four can agree.
             least_events: 5,
+            // One answer may be the model's own doing, two a coincidence.
+            least_answers: 3,
             // Bursts of two and of three events, or of four and of six, may be one origin's twice.
             alike: 1.5,
         }

@@ -14,6 +14,12 @@ use crate::exit::Problem;
 /// How long a name with several addresses is tried at each: as a connection of the readers.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// Chat routes of the emitter, which are those of the real services: by their end, and by what a
+/// model's name follows.
+const CHAT_ENDS: [&str; 5] =
+    ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/api/chat", "/api/generate"];
+const CHAT_FOLDERS: [&str; 2] = ["/v1beta/models/", "/v1/models/"];
+
 /// A stream's address.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
@@ -59,6 +65,16 @@ impl Target {
         url.to_string()
     }
 
+    /// Whether the URL itself says who asks.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.credentials.is_some()
+    }
+
+    /// The path without the query.
+    pub(crate) fn bare_path(&self) -> &str {
+        self.url.path()
+    }
+
     /// The `Host` header.
     fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
@@ -80,9 +96,17 @@ impl Target {
 
     /// The path of a route that stands beside this one: the last part of the path replaced.
     pub(crate) fn sibling(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder())
+    }
+
+    /// What stands before a route of the emitter: a chat route has several parts.
+    fn folder(&self) -> &str {
         let path = self.url.path();
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        format!("{folder}/{name}")
+        let ends = CHAT_ENDS.iter().find_map(|end| path.strip_suffix(end));
+        let within = || CHAT_FOLDERS.iter().find_map(|within| path.split_once(within));
+        ends.or_else(|| within().map(|(before, _)| before))
+            .or_else(|| path.rsplit_once('/').map(|(folder, _)| folder))
+            .unwrap_or_default()
     }
 
     /// Whether Holdup's emitter could be what stands here, by its path.
@@ -166,6 +190,15 @@ mod tests {
         assert_eq!(target.path(), "/v1/stream?key=secret");
         assert_eq!(target.host(), "127.0.0.1:8080");
         assert_eq!(target.sibling("instance"), "/v1/instance");
+        for (path, instance) in [
+            ("", "/instance"),
+            ("/ai/v1/chat/completions?x=1", "/ai/instance"),
+            ("/v1beta/models/m:streamGenerateContent", "/instance"),
+            ("/a/stream", "/a/instance"),
+        ] {
+            let target = Target::resolve(&format!("http://127.0.0.1{path}")).unwrap();
+            assert_eq!(target.sibling("instance"), instance, "{path}");
+        }
         let form = target.form(&Form::default());
         // printf 'us@er:p:ss' | base64
         assert_eq!(form.fields, [("Authorization".into(), "Basic dXNAZXI6cDpzcw==".into())]);
