@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Measure(Measure),
     /// Reads the same streams by the page in real browsers
     Browse(Box<Browse>),
+    /// Asks one deployed endpoint, or two ways to it, and says how its answers come
+    Probe(Box<crate::probe::cli::Probe>),
     /// Asks one deployed stream until the cause of its delay has a name, then says the cure
     Doctor(Box<crate::doctor::cli::Doctor>),
     /// Runs the emitter alone, to stand behind a proxy of one's own

@@ -5,7 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use measure::results::{Document, RunRecord};
+use measure::results::RunRecord;
+use serde::Serialize;
 
 /// The file of raw runs, one a line.
 pub(crate) const RUNS: &str = "runs.ndjson";
@@ -30,14 +31,25 @@ fn named(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreErro
 pub(crate) struct Store {
     folder: PathBuf,
     runs: File,
+    runs_name: &'static str,
+    document_name: &'static str,
 }
 
 impl Store {
     /// Makes the folder and the file of runs.
     pub(crate) fn create(folder: &Path) -> Result<Store, StoreError> {
+        Store::create_for(folder, RUNS, RESULTS)
+    }
+
+    /// The same with files of other names.
+    pub(crate) fn create_for(
+        folder: &Path,
+        runs_name: &'static str,
+        document_name: &'static str,
+    ) -> Result<Store, StoreError> {
         fs::create_dir_all(folder).map_err(named("make the folder", folder))?;
-        let path = folder.join(RUNS);
-        if path.exists() || folder.join(RESULTS).exists() {
+        let path = folder.join(runs_name);
+        if path.exists() || folder.join(document_name).exists() {
             return Err(StoreError::Taken(folder.into()));
         }
         let runs = OpenOptions::new()
@@ -45,12 +57,12 @@ impl Store {
             .create_new(true)
             .open(&path)
             .map_err(named("create", &path))?;
-        Ok(Store { folder: folder.into(), runs })
+        Ok(Store { folder: folder.into(), runs, runs_name, document_name })
     }
 
     /// Appends one run, whole or not at all.
-    pub(crate) fn keep(&mut self, run: &RunRecord) -> Result<(), StoreError> {
-        append(&mut self.runs, &self.folder.join(RUNS), run)
+    pub(crate) fn keep(&mut self, run: &impl Serialize) -> Result<(), StoreError> {
+        append(&mut self.runs, &self.folder.join(self.runs_name), run)
     }
 
     /// Appends one run to a file of another name in the folder: runs that belong to no row.
@@ -65,9 +77,9 @@ impl Store {
     }
 
     /// Puts the document in place of an earlier one.
-    pub(crate) fn replace(&self, document: &Document) -> Result<(), StoreError> {
-        let path = self.folder.join(RESULTS);
-        let next = self.folder.join(".results.json.next");
+    pub(crate) fn replace(&self, document: &impl Serialize) -> Result<(), StoreError> {
+        let path = self.folder.join(self.document_name);
+        let next = self.folder.join(format!(".{}.next", self.document_name));
         let write = || -> io::Result<()> {
             let mut file = File::create(&next)?;
             serde_json::to_writer_pretty(&mut file, document)?;
@@ -82,7 +94,7 @@ impl Store {
     }
 }
 
-fn append(file: &mut File, path: &Path, run: &RunRecord) -> Result<(), StoreError> {
+fn append(file: &mut File, path: &Path, run: &impl Serialize) -> Result<(), StoreError> {
     let mut line =
         serde_json::to_vec(run).map_err(|error| named("write", path)(io::Error::other(error)))?;
     line.push(b'\n');
@@ -98,7 +110,7 @@ fn append(file: &mut File, path: &Path, run: &RunRecord) -> Result<(), StoreErro
 mod tests {
     use super::*;
     use measure::guards::Guards;
-    use measure::results::{Machine, SCHEMA};
+    use measure::results::{Document, Machine, SCHEMA};
     use measure::{Arrivals, Reader, RunId, Stamp};
 
     fn run() -> RunRecord {

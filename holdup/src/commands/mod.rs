@@ -8,6 +8,7 @@ mod emit;
 mod findings;
 pub(crate) mod judge;
 pub(crate) mod measure;
+mod probe;
 mod proxies;
 mod report;
 mod selftest;
@@ -20,6 +21,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Measure(options) => measure::run(&options),
         Command::Demo(options) => demo::run(&options),
+        Command::Probe(options) => probe::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Browse(options) => browse::run(&options),
         Command::Emit(options) => emit::run(&options),

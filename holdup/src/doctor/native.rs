@@ -17,8 +17,8 @@ use super::evidence::{Raw, Run};
 use super::experiment::{Experiment, Offer, Way};
 use super::judge;
 use super::stop::Stop;
-use crate::target::Target;
 use crate::interrupt::Interrupt;
+use crate::target::Target;
 
 /// Bytes of one stream at most: well above the largest played here, and an end for a firehose.
 const MOST_BYTES: u64 = 16 << 20;

@@ -83,8 +83,9 @@ mod tests {
     #[test]
     fn what_a_prompt_does_to_both_is_no_difference() {
         // Prompts differ by seconds, the ways by 200 ms.
-        let pairs: Vec<(f64, f64)> =
-            (0..20).map(|prompt| (f64::from(prompt) * 1e6 + 2e5, f64::from(prompt) * 1e6)).collect();
+        let pairs: Vec<(f64, f64)> = (0..20)
+            .map(|prompt| (f64::from(prompt) * 1e6 + 2e5, f64::from(prompt) * 1e6))
+            .collect();
         let found = between_pairs(&pairs, 1, mean).unwrap();
         assert!((found.estimate - 2e5).abs() < 1.0, "{found:?}");
         let (low, high) = found.interval.unwrap();

@@ -52,9 +52,8 @@ pub fn of_answers(answers: &[(Shown, Option<Span>)], thresholds: &Thresholds) ->
     if told.name != Verdict::CannotTell {
         return Sighting { finding: told, candidates: Vec::new() };
     }
-    let looks = |wanted: Verdict| {
-        answers.iter().filter(|(shown, _)| shown.looks == Some(wanted)).count()
-    };
+    let looks =
+        |wanted: Verdict| answers.iter().filter(|(shown, _)| shown.looks == Some(wanted)).count();
     let candidates = || {
         let open = answers.iter().flat_map(|(shown, _)| &shown.sighting.candidates);
         let mut candidates: Vec<Verdict> = Vec::new();
