@@ -23,28 +23,43 @@ pub fn with<T>(ledger: &SharedLedger, change: impl FnOnce(&mut Ledger) -> T) -> 
 
 /// How much of a response's body has left, for whom it concerns that nothing of it waits.
 #[derive(Debug, Default)]
-pub struct Progress(Mutex<(u64, Option<Waker>)>);
+pub struct Progress(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    left: u64,
+    waiting: Option<Waker>,
+    handed: Option<Stamp>,
+}
 
 impl Progress {
-    fn lock(&self) -> MutexGuard<'_, (u64, Option<Waker>)> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether so many bytes of the body have left; if not, the task is woken when more have.
     pub fn has_left(&self, bytes: u64, context: &Context<'_>) -> bool {
-        let (left, waiting) = &mut *self.lock();
-        if *left < bytes {
-            *waiting = Some(context.waker().clone());
+        let state = &mut *self.lock();
+        if state.left < bytes {
+            state.waiting = Some(context.waker().clone());
         }
-        *left >= bytes
+        state.left >= bytes
     }
 
-    fn set(&self, bytes: u64) {
-        let (left, waiting) = &mut *self.lock();
-        *left = bytes;
-        if let Some(waker) = waiting.take() {
+    /// Notes that the next bytes were handed over to what stands between them and the socket.
+    /// Nothing else waits there meanwhile, so they are the next that leave.
+    pub fn handed(&self, at: Stamp) {
+        self.lock().handed = Some(at);
+    }
+
+    /// Returns when the bytes that left were handed over, if that was noted.
+    fn set(&self, bytes: u64) -> Option<Stamp> {
+        let state = &mut *self.lock();
+        state.left = bytes;
+        if let Some(waker) = state.waiting.take() {
             waker.wake();
         }
+        state.handed
     }
 }
 
@@ -103,10 +118,32 @@ impl Follow {
             }
         }
         // Nobody should wait for bytes that cannot be counted.
-        self.progress.set(if understood { self.body } else { u64::MAX });
+        let handed = self.progress.set(if understood { self.body } else { u64::MAX });
         let total = self.frames.count().checked_sub(1).and_then(|last| self.frames.get(last));
         let total = total.map_or(0, |(end, _)| end);
         let whole = self.framer.is_done() || self.framer.close_is_the_end() && self.body >= total;
+        self.enter(whole, handed, before, after);
+        whole
+    }
+
+    /// Notes one write that carried so many bytes of the body, or of its head none, where the
+    /// framing is known without the response's bytes. Returns whether the response is whole.
+    pub fn left(&mut self, bytes: u64, whole: bool, before: Stamp, after: Stamp) -> bool {
+        self.body += bytes;
+        let handed = self.progress.set(self.body);
+        self.enter(whole, handed, before, after);
+        whole
+    }
+
+    /// What leaves cannot be told any more: there are no further lines, and the ledger says why.
+    pub fn lose(self, why: &str) {
+        with(&self.ledger, |ledger| {
+            ledger.broken.get_or_insert_with(|| why.to_string());
+        });
+        self.progress.set(u64::MAX);
+    }
+
+    fn enter(&mut self, whole: bool, handed: Option<Stamp>, before: Stamp, after: Stamp) {
         with(&self.ledger, |ledger| {
             while let Some((_, due)) =
                 self.frames.get(self.next).filter(|(end, _)| *end <= self.body)
@@ -118,6 +155,7 @@ impl Follow {
                     after,
                     write: self.write,
                 });
+                ledger.handed.extend(handed);
                 self.next += 1;
             }
             self.write += 1;
@@ -127,7 +165,6 @@ impl Follow {
                 ledger.done = Some(after);
             }
         });
-        whole
     }
 }
 
@@ -201,6 +238,7 @@ mod tests {
             segment_bytes: None,
             started: Stamp(0),
             entries: Vec::new(),
+            handed: Vec::new(),
             writes: 0,
             body_bytes: 0,
             done: None,

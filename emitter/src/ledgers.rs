@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use measure::ledger::Entry;
 use measure::script::{Body, Piece, Script};
-use measure::{Ledger, RunId};
+use measure::{Ledger, RunId, Stamp};
 
 use crate::follow::{SharedLedger, table_bytes, with};
 
@@ -20,7 +20,8 @@ const FIXED_BYTES: usize = 512;
 /// What a run takes: its lines, its script, and what following its stream takes meanwhile.
 fn bytes_of(ledger: &Ledger) -> usize {
     let script = &ledger.script;
-    let lines = script.frame_count() as usize * size_of::<Entry>();
+    let lines = script.frame_count() as usize * size_of::<Entry>()
+        + ledger.handed.capacity() * size_of::<Stamp>();
     FIXED_BYTES + lines + script_bytes(script) + table_bytes(script)
 }
 
@@ -139,7 +140,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::{Script, Stamp};
+    use measure::Script;
 
     fn ledger(run: u128) -> Ledger {
         Ledger {
@@ -151,6 +152,7 @@ mod tests {
             segment_bytes: None,
             started: Stamp(0),
             entries: Vec::new(),
+            handed: Vec::new(),
             writes: 0,
             body_bytes: 0,
             done: None,

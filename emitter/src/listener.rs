@@ -12,9 +12,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::follow::Follow;
+use crate::h2::Streams;
 use crate::now;
+use crate::tls::{Left, Records};
 
-/// A handler's reach into its own connection.
+/// A handler's reach into its own connection, and under HTTP/2 into its own stream of it.
 #[derive(Clone, Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
@@ -22,29 +24,97 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Segment payload that the kernel uses towards them (`snd_mss`), bytes.
     pub segment_bytes: Option<u32>,
+    /// Whether TLS or HTTP/2 stands between what is played and the socket.
+    pub layered: bool,
+    /// The HTTP/2 stream.
+    stream: u32,
 }
 
 #[derive(Debug)]
 struct Shared {
-    follow: Mutex<Option<Follow>>,
+    following: Mutex<Following>,
     nagle: AtomicBool,
 }
 
+/// Whose bytes are followed, and how they are found among what leaves.
+#[derive(Debug)]
+enum Following {
+    /// HTTP/1: one response at a time.
+    One(Option<Follow>),
+    /// HTTP/2: each response by its stream.
+    Streams(Streams),
+}
+
 impl Shared {
-    fn follow(&self) -> MutexGuard<'_, Option<Follow>> {
-        self.follow.lock().unwrap_or_else(PoisonError::into_inner)
+    fn following(&self) -> MutexGuard<'_, Following> {
+        self.following.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wrote<'a>(&self, parts: impl Iterator<Item = &'a [u8]>, before: Stamp, after: Stamp) {
+        match &mut *self.following() {
+            Following::One(one) => {
+                if one.as_mut().is_some_and(|follow| follow.wrote(parts, before, after)) {
+                    *one = None;
+                }
+            }
+            Following::Streams(streams) => streams.wrote(parts, before, after),
+        }
     }
 }
 
 impl Connection {
     /// Enters the writes of the response that comes next into a ledger.
     pub fn follow(&self, follow: Follow) {
-        *self.shared.follow() = Some(follow);
+        match &mut *self.shared.following() {
+            Following::One(one) => *one = Some(follow),
+            Following::Streams(streams) => streams.follow(self.stream, follow),
+        }
     }
 
     /// Leaves Nagle's algorithm on or switches it off, from the next write on.
     pub fn set_nagle(&self, nagle: bool) {
         self.shared.nagle.store(nagle, Ordering::Relaxed);
+    }
+
+    /// The same connection under HTTP/2, before its first byte has left.
+    pub(crate) fn multiplexed(self) -> Connection {
+        *self.shared.following() = Following::Streams(Streams::default());
+        Connection { layered: true, ..self }
+    }
+
+    /// The same connection under TLS.
+    pub(crate) fn secured(self) -> Connection {
+        Connection { layered: true, ..self }
+    }
+
+    /// A stream of the connection.
+    pub(crate) fn of_stream(&self, stream: u32) -> Connection {
+        Connection { stream, ..self.clone() }
+    }
+
+    /// The stream is over before its end has left.
+    pub(crate) fn forget(&self) {
+        if let Following::Streams(streams) = &mut *self.shared.following() {
+            streams.forget(self.stream);
+        }
+    }
+
+    /// Notes one write of plaintext that came to the socket by way of TLS.
+    pub(crate) fn wrote<'a>(
+        &self,
+        parts: impl Iterator<Item = &'a [u8]>,
+        before: Stamp,
+        after: Stamp,
+    ) {
+        self.shared.wrote(parts, before, after);
+    }
+
+    /// What leaves cannot be told any more.
+    pub(crate) fn lose(&self, why: &str) {
+        match &mut *self.shared.following() {
+            Following::One(one) => one.take().into_iter().for_each(|follow| follow.lose(why)),
+            Following::Streams(streams) => streams.take().for_each(|follow| follow.lose(why)),
+        }
     }
 }
 
@@ -55,6 +125,8 @@ pub struct Stamped {
     shared: Arc<Shared>,
     /// What the socket is set to.
     nagle: bool,
+    /// Under TLS the bytes are records, and what they carry is not followed here.
+    records: Option<Records>,
 }
 
 impl Stamped {
@@ -62,8 +134,9 @@ impl Stamped {
     pub fn new(stream: TcpStream, remote: SocketAddr) -> Stamped {
         // A connection that is already gone fails here; its first read says so too.
         let _ = stream.set_nodelay(true);
-        let shared = Arc::new(Shared { follow: Mutex::new(None), nagle: AtomicBool::new(false) });
-        Stamped { stream, remote, shared, nagle: false }
+        let following = Mutex::new(Following::One(None));
+        let shared = Arc::new(Shared { following, nagle: AtomicBool::new(false) });
+        Stamped { stream, remote, shared, nagle: false, records: None }
     }
 
     /// A handler's reach into this connection.
@@ -72,7 +145,24 @@ impl Stamped {
             shared: Arc::clone(&self.shared),
             remote: self.remote,
             segment_bytes: socket2::SockRef::from(&self.stream).tcp_mss().ok(),
+            layered: false,
+            stream: 0,
         }
+    }
+
+    /// The socket.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// From now on TLS records leave here, and are counted.
+    pub(crate) fn count_records(&mut self) {
+        self.records = Some(Records::default());
+    }
+
+    /// The records that have left since this was last asked.
+    pub(crate) fn records_left(&mut self) -> Vec<Left> {
+        self.records.as_mut().map(Records::take).unwrap_or_default()
     }
 
     fn apply_nagle(&mut self) {
@@ -82,12 +172,25 @@ impl Stamped {
         }
     }
 
-    fn wrote<'a>(&self, parts: impl Iterator<Item = &'a [u8]>, before: Stamp, after: Stamp) {
-        let mut follow = self.shared.follow();
-        if follow.as_mut().is_some_and(|follow| follow.wrote(parts, before, after)) {
-            *follow = None;
+    fn wrote<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>, before: Stamp, after: Stamp) {
+        match &mut self.records {
+            None => self.shared.wrote(parts, before, after),
+            Some(records) => records.wrote(parts, before, after),
         }
     }
+}
+
+/// The first bytes of some slices.
+pub(crate) fn taken_of<'a>(
+    slices: &'a [IoSlice<'_>],
+    taken: usize,
+) -> impl Iterator<Item = &'a [u8]> + Clone {
+    let mut left = taken;
+    slices.iter().map_while(move |slice| {
+        let part = &slice[..slice.len().min(left)];
+        left -= part.len();
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 impl AsyncRead for Stamped {
@@ -124,14 +227,7 @@ impl AsyncWrite for Stamped {
         let before = now();
         let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         if let Poll::Ready(Ok(taken)) = &result {
-            let after = now();
-            let mut left = *taken;
-            let parts = slices.iter().map_while(|slice| {
-                let part = &slice[..slice.len().min(left)];
-                left -= part.len();
-                (!part.is_empty()).then_some(part)
-            });
-            self.wrote(parts, before, after);
+            self.wrote(taken_of(slices, *taken), before, now());
         }
         result
     }

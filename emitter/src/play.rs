@@ -21,6 +21,9 @@ pub struct Entered {
     pub ledger: SharedLedger,
     /// How much of the body has left.
     pub progress: Arc<Progress>,
+    /// Whether something stands between this body and the socket, so that handing over and
+    /// leaving are two times.
+    pub layered: bool,
 }
 
 /// A script being played.
@@ -119,6 +122,9 @@ impl Body for Play {
         };
         this.position = player.position();
         this.yielded += bytes.len() as u64;
+        if let Some(entered) = this.entered.as_ref().filter(|entered| entered.layered) {
+            entered.progress.handed(now());
+        }
         Poll::Ready(Some(Ok(Frame::data(Bytes::from(bytes)))))
     }
 }

@@ -186,6 +186,7 @@ impl App {
         let Playing { run, script, .. } = playing;
         connection.set_nagle(script.nagle);
         let started = now();
+        let frames = script.frame_count() as usize;
         let script = Arc::new(script);
         let ledger = self.ledgers.begin(Ledger {
             run,
@@ -196,6 +197,7 @@ impl App {
             segment_bytes: connection.segment_bytes,
             started,
             entries: Vec::new(),
+            handed: Vec::with_capacity(if connection.layered { frames } else { 0 }),
             writes: 0,
             body_bytes: 0,
             done: None,
@@ -206,7 +208,7 @@ impl App {
             let follow = Follow::new(Arc::clone(&ledger));
             let progress = follow.progress();
             connection.follow(follow);
-            Entered { ledger, progress }
+            Entered { ledger, progress, layered: connection.layered }
         });
         let play = Play::new(script, run, started, pacer, entered, self.stopping);
         *response.body_mut() = Body::new(play);

@@ -10,11 +10,13 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio_rustls::TlsAcceptor;
 
 use crate::assets::Assets;
 use crate::ledgers::{DEFAULT_BYTES, Ledgers};
 use crate::page::Pages;
 use crate::routes::{App, router};
+use crate::tls::PROTOCOLS;
 use crate::worker::Worker;
 
 /// Most serving threads. Four write some 200,000 frames a second, and each one more is another
@@ -30,6 +32,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub struct Config {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// A second port, which speaks TLS.
+    pub tls: Option<Tls>,
     /// Memory for ledgers, bytes.
     pub ledger_bytes: usize,
     /// The page.
@@ -38,11 +42,20 @@ pub struct Config {
     pub more: Router,
 }
 
+/// A port that speaks TLS, with HTTP/2 or HTTP/1.1 above it as the client wishes.
+pub struct Tls {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// What it shows.
+    pub leaf: certs::Leaf,
+}
+
 impl Config {
     /// On a free port of 127.0.0.1, without a page.
     pub fn loopback() -> Config {
         Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            tls: None,
             ledger_bytes: DEFAULT_BYTES,
             assets: Assets::None,
             more: Router::new(),
@@ -63,6 +76,9 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+    /// The certificate is not taken.
+    #[error(transparent)]
+    Certificate(#[from] certs::Error),
     /// No thread or runtime.
     #[error("cannot start the emitter's threads: {0}")]
     Threads(#[from] io::Error),
@@ -71,6 +87,7 @@ pub enum StartError {
 /// A running emitter, on threads of its own. Dropping it stops it.
 pub struct Emitter {
     address: SocketAddr,
+    tls_address: Option<SocketAddr>,
     instance: Arc<str>,
     ledgers: Ledgers,
     stopping: Arc<AtomicBool>,
@@ -89,9 +106,20 @@ impl Emitter {
             .thread_name("emitter-side")
             .enable_all()
             .build()?;
-        let refused = |source| StartError::Listen { address: config.listen, source };
-        let listener = side.block_on(TcpListener::bind(config.listen)).map_err(refused)?;
+        let bind = |address| {
+            let refused = |source| StartError::Listen { address, source };
+            side.block_on(TcpListener::bind(address)).map_err(refused)
+        };
+        let listener = bind(config.listen)?;
         let address = listener.local_addr()?;
+        let secured = match config.tls {
+            Some(Tls { listen, leaf }) => {
+                Some((bind(listen)?, TlsAcceptor::from(leaf.server_config(&PROTOCOLS)?)))
+            }
+            None => None,
+        };
+        let tls_address =
+            secured.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
         let app = App {
             instance: format!("{:032x}", fastrand::u128(..)).into(),
             ledgers: Ledgers::new(config.ledger_bytes),
@@ -113,18 +141,25 @@ impl Emitter {
                 side.block_on(async {
                     tokio::select! {
                         _ = stopped => {}
-                        () = accept(listener, &workers) => {}
+                        () = accept(listener, None, &workers) => {}
+                        () = accept_secured(secured, &workers) => {}
                     }
                 });
                 Worker::stop(workers);
                 side.shutdown_background();
             })?;
-        Ok(Emitter { address, instance, ledgers, stopping, stop: Some(stop), thread: Some(thread) })
+        let (stop, thread) = (Some(stop), Some(thread));
+        Ok(Emitter { address, tls_address, instance, ledgers, stopping, stop, thread })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it speaks TLS, if it does.
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        self.tls_address
     }
 
     /// Its identity, made at each start.
@@ -155,15 +190,23 @@ impl Drop for Emitter {
     }
 }
 
+/// The same where TLS is spoken; for ever where it is not.
+async fn accept_secured(secured: Option<(TcpListener, TlsAcceptor)>, workers: &[Worker]) {
+    match secured {
+        Some((listener, tls)) => accept(listener, Some(tls), workers).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Hands each connection to the thread that has the fewest.
-async fn accept(listener: TcpListener, workers: &[Worker]) {
+async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, workers: &[Worker]) {
     loop {
         let accepted =
             listener.accept().await.and_then(|(stream, remote)| Ok((stream.into_std()?, remote)));
         match accepted {
-            Ok(accepted) => {
+            Ok((stream, remote)) => {
                 if let Some(worker) = workers.iter().min_by_key(|worker| worker.load()) {
-                    worker.take(accepted);
+                    worker.take((stream, remote, tls.clone()));
                 }
             }
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,

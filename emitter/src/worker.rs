@@ -20,16 +20,23 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
+use tokio_rustls::TlsAcceptor;
 
-use crate::listener::Stamped;
+use crate::h2;
+use crate::listener::{Connection, Stamped};
 use crate::pacer::Pacer;
+use crate::tls::{self, Secured};
 
 /// How long streams may take to end once the emitter is told to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// An accepted connection, not yet of any runtime.
-pub(crate) type Accepted = (std::net::TcpStream, SocketAddr);
+/// How long a client may take to shake hands. Hundreds at once take tens of milliseconds each.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// An accepted connection, not yet of any runtime, and what it speaks TLS with, if it does.
+pub(crate) type Accepted = (std::net::TcpStream, SocketAddr, Option<TlsAcceptor>);
 
 /// Handles to a serving thread.
 pub(crate) struct Worker {
@@ -91,15 +98,16 @@ async fn serve(
 ) {
     let (closing, _) = watch::channel(false);
     let (over, mut all_over) = mpsc::channel::<Infallible>(1);
-    while let Some((stream, remote)) = connections.recv().await {
+    while let Some((stream, remote, tls)) = connections.recv().await {
         let Ok(stream) = tokio::net::TcpStream::from_std(stream) else { continue };
-        tokio::spawn(serve_one(
-            Stamped::new(stream, remote),
-            TowerToHyperService::new(router.clone()),
-            pacer.clone(),
-            closing.subscribe(),
-            (Arc::clone(&alive), over.clone()),
-        ));
+        let (io, closing) = (Stamped::new(stream, remote), closing.subscribe());
+        let served =
+            Served { router: TowerToHyperService::new(router.clone()), pacer: pacer.clone() };
+        let held = (Arc::clone(&alive), over.clone());
+        match tls {
+            None => drop(tokio::spawn(plain(io, served, closing, held))),
+            Some(tls) => drop(tokio::spawn(secured(io, tls, served, closing, held))),
+        }
     }
     drop(over);
     let _ = closing.send(true);
@@ -109,14 +117,56 @@ async fn serve(
 /// Held by a connection: one more in the worker's load, one more to wait for at the end.
 type Held = (Arc<()>, mpsc::Sender<Infallible>);
 
-async fn serve_one(
-    io: Stamped,
+/// What a connection's requests are given.
+struct Served {
     router: TowerToHyperService<Router>,
     pacer: Pacer,
+}
+
+async fn plain(io: Stamped, served: Served, mut closing: watch::Receiver<bool>, _held: Held) {
+    let h2 = tokio::select! {
+        h2 = h2::by_prior_knowledge(io.socket()) => h2,
+        _ = closing.wait_for(|closing| *closing) => return,
+    };
+    let connection = io.connection();
+    if h2 {
+        h2::serve(io, connection.multiplexed(), served.router, served.pacer, closing).await;
+    } else {
+        http1(io, connection, served, closing).await;
+    }
+}
+
+async fn secured(
+    io: Stamped,
+    tls: TlsAcceptor,
+    served: Served,
     mut closing: watch::Receiver<bool>,
     _held: Held,
 ) {
-    let connection = io.connection();
+    let connection = io.connection().secured();
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(HANDSHAKE, tls.accept(io)) => shaken,
+        _ = closing.wait_for(|closing| *closing) => return,
+    };
+    // Whoever does not shake hands, or breaks off, has asked for nothing.
+    let Ok(Ok(stream)) = shaken else { return };
+    let h2 = stream.get_ref().1.alpn_protocol() == Some(tls::H2.as_bytes());
+    let connection = if h2 { connection.multiplexed() } else { connection };
+    let io = Secured::new(stream, connection.clone());
+    if h2 {
+        h2::serve(io, connection, served.router, served.pacer, closing).await;
+    } else {
+        http1(io, connection, served, closing).await;
+    }
+}
+
+async fn http1(
+    io: impl AsyncRead + AsyncWrite + Unpin,
+    connection: Connection,
+    served: Served,
+    mut closing: watch::Receiver<bool>,
+) {
+    let Served { router, pacer } = served;
     let service = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         let extensions = request.extensions_mut();
         extensions.insert(ConnectInfo(connection.clone()));

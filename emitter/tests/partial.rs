@@ -143,6 +143,7 @@ fn empty_ledger(script: &Script) -> SharedLedger {
         segment_bytes: None,
         started: Stamp(0),
         entries: Vec::new(),
+        handed: Vec::new(),
         writes: 0,
         body_bytes: 0,
         done: None,

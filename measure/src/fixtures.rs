@@ -31,6 +31,7 @@ pub(crate) fn ledger(script: &Script) -> Ledger {
         writes: entries.len() as u32 + 1,
         body_bytes: script.total_bytes(),
         entries,
+        handed: Vec::new(),
         broken: None,
     }
 }

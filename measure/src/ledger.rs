@@ -47,7 +47,13 @@ pub struct Ledger {
     pub started: Stamp,
     /// One line a frame, in order of writing.
     pub entries: Vec<Entry>,
-    /// Writes of the response so far, the head's included.
+    /// When each line's last byte was handed over to what stands between the emitter and its
+    /// socket, in the lines' order: TLS, or HTTP/2, which has windows and other streams to mind.
+    /// From there to `e` is theirs. Empty on plain HTTP/1, where nothing stands between.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handed: Vec<Stamp>,
+    /// Writes of the response so far, the head's included. Under TLS and HTTP/2 these are the
+    /// writes to the socket that completed something of this response.
     pub writes: u32,
     /// Body bytes that left.
     pub body_bytes: u64,
@@ -67,6 +73,15 @@ impl Ledger {
             Some(entry) if entry.seq == seq => Some(entry),
             _ => self.entries.iter().find(|entry| entry.seq == seq),
         }
+    }
+
+    /// When a frame's last byte was handed over, where something stands before the socket.
+    pub fn handed(&self, seq: u32) -> Option<Stamp> {
+        let line = match self.entries.get(seq as usize) {
+            Some(entry) if entry.seq == seq => seq as usize,
+            _ => self.entries.iter().position(|entry| entry.seq == seq)?,
+        };
+        self.handed.get(line).copied()
     }
 
     /// The greatest lateness of any frame.

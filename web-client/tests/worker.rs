@@ -223,6 +223,7 @@ async fn judged(gather: u32) -> Finding {
         writes: FRAMES,
         body_bytes: u64::from(FRAMES) * 60,
         done: Some(written(FRAMES)),
+        handed: Vec::new(),
         broken: None,
     };
     let wire = Arrivals {

@@ -102,6 +102,7 @@ fn begin(ledgers: &Ledgers, run: RunId, script: &Script) -> Option<SharedLedger>
         segment_bytes: None,
         started: emitter::now(),
         entries: Vec::new(),
+        handed: Vec::new(),
         writes: 0,
         body_bytes: 0,
         done: None,

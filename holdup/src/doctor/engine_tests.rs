@@ -124,6 +124,7 @@ impl<F: Fn(&Experiment) -> Reply> Executor for Fake<F> {
                 writes: 0,
                 body_bytes: 0,
                 done: None,
+                handed: Vec::new(),
                 broken: None,
             });
         let mut arrivals = Arrivals::begin(RunId(1), Reader::Recv, Stamp(0));

@@ -126,7 +126,9 @@ pub(crate) fn shifted(ledger: Ledger, by: Span) -> Ledger {
             ..*entry
         })
         .collect();
-    Ledger { started: move_to(ledger.started), done: ledger.done.map(move_to), entries, ..ledger }
+    let handed = ledger.handed.iter().copied().map(move_to).collect();
+    let (started, done) = (move_to(ledger.started), ledger.done.map(move_to));
+    Ledger { started, done, entries, handed, ..ledger }
 }
 
 #[cfg(test)]

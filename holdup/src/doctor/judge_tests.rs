@@ -69,6 +69,7 @@ fn ledger(count: u32, off_ms: i64) -> Ledger {
         writes: count,
         body_bytes: u64::from(count) * 60,
         done: Some(started),
+        handed: Vec::new(),
         broken: None,
     }
 }

@@ -160,6 +160,7 @@ fn ledger(script: &Script) -> Ledger {
         body_bytes: script.total_bytes(),
         done: entries.last().map(|entry| entry.after),
         entries,
+        handed: Vec::new(),
         broken: None,
     }
 }

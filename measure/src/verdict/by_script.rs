@@ -101,6 +101,7 @@ fn supposed(arrivals: &Arrivals, script: &Script) -> Option<Ledger> {
         writes: script.write_count() as u32,
         body_bytes: script.total_bytes(),
         entries,
+        handed: Vec::new(),
         broken: None,
     })
 }

@@ -253,6 +253,8 @@ pub(crate) fn ledger_of(json: &Json) -> Ledger {
             after: entry.stamp("after"),
             write: entry.small("write"),
         }),
+        // The page does not look at it.
+        handed: Vec::new(),
         writes: json.small("writes"),
         body_bytes: json.int("body_bytes") as u64,
         done: json.stamp_if_any("done"),
