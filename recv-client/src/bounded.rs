@@ -34,6 +34,15 @@ impl<'a> Bounded<'a> {
         self.stopped
     }
 
+    fn some_left(&mut self) -> io::Result<Duration> {
+        let left = self.left();
+        if left.is_zero() || self.bytes_left == 0 {
+            self.stopped = true;
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(left)
+    }
+
     fn left(&self) -> Duration {
         let left = self.until.micros() - Moment::now().micros();
         Duration::from_micros(left.try_into().unwrap_or_default())
@@ -42,11 +51,7 @@ impl<'a> Bounded<'a> {
 
 impl Socket for Bounded<'_> {
     fn recv(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
-        let left = self.left();
-        if left.is_zero() || self.bytes_left == 0 {
-            self.stopped = true;
-            return Err(io::ErrorKind::TimedOut.into());
-        }
+        let left = self.some_left()?;
         self.socket.stream().set_read_timeout(Some(left.min(self.silence)))?;
         let read = self.socket.recv(buffer);
         match &read {
@@ -61,6 +66,12 @@ impl Socket for Bounded<'_> {
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<Write> {
-        self.socket.send(bytes)
+        let left = self.some_left()?;
+        self.socket.stream().set_write_timeout(Some(left.min(self.silence)))?;
+        let write = self.socket.send(bytes);
+        if write.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            self.stopped = left <= self.silence;
+        }
+        write
     }
 }

@@ -86,7 +86,8 @@ pub fn fetch(ask: &Ask, limit: Limit) -> Result<Page, FetchError> {
         if came >= limit.bytes {
             return Err(FetchError::TooLarge(limit.bytes));
         }
-        line.reply(&mut socket);
+        line.reply(&mut socket)
+            .map_err(|error| FetchError::Broken { what: "answering the server", error })?;
     };
     let head = line.head().cloned().ok_or(FetchError::Cut)?;
     Ok(Page { head, body, sent, received })

@@ -117,18 +117,29 @@ impl Line {
         fed.and(decrypted.map_err(ProtocolError::Tls))
     }
 
-    /// Sends what the read calls for: acknowledgements and window updates. That it cannot be sent
-    /// is no end of the answer: the next read tells.
-    pub(crate) fn reply(&mut self, socket: &mut impl Socket) {
-        let Session::Two(exchange) = &mut self.session else { return };
+    /// Sends what the read calls for: acknowledgements and window updates.
+    ///
+    /// # Errors
+    /// When the peer takes no more bytes. That it is gone is no error here: the next read tells
+    /// what it said before.
+    pub(crate) fn reply(&mut self, socket: &mut impl Socket) -> io::Result<()> {
+        let Session::Two(exchange) = &mut self.session else { return Ok(()) };
         let outgoing = exchange.outgoing();
         if outgoing.is_empty() {
-            return;
+            return Ok(());
         }
-        let _ = match &mut self.tls {
+        let sent = match &mut self.tls {
             None => socket.send_all(&outgoing).map(|_| ()),
             Some(channel) => channel.send(&outgoing, socket),
         };
+        match sent {
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+            {
+                Err(error)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Body bytes of the last read, content encoding still on.

@@ -21,8 +21,9 @@ pub const MOST_AT_ONCE: usize = 1 << 20;
 /// comments must not fill the memory with their marks.
 pub const MOST_FRAMES: usize = 1 << 20;
 
-/// Most reads, for the same reason: a stream of single bytes.
-pub const MOST_READS: usize = 1 << 20;
+/// Most reads that are kept, for the same reason: a stream of single bytes takes a delivery for
+/// each. More than twice the frames of the longest script.
+pub const MOST_READS: usize = 1 << 18;
 
 /// Takes decoded body bytes and the time at which the read that brought them returned.
 pub type Sink<'a> = &'a mut dyn FnMut(Stamp, &[u8]);
@@ -63,6 +64,8 @@ pub fn observe_with(ask: &Ask, run: RunId, sink: Sink<'_>) -> Observed {
         Ok((mut socket, connected)) => {
             arrivals.connected = Some(stamp(connected));
             arrivals.segment_bytes = socket.segment_bytes();
+            // A peer that reads nothing must not hold the reader up. It fails only for zero.
+            let _ = socket.stream().set_write_timeout(Some(silence(ask)));
             arrivals.end = match ask.limit {
                 None => converse(ask, &mut socket, &mut arrivals, &mut told, sink),
                 Some(limit) => {
@@ -117,6 +120,7 @@ fn converse(
 fn not_opened(error: LineError, address: SocketAddr, silence: Duration) -> End {
     match error {
         LineError::Read(error) => not_read(&error, silence),
+        LineError::Send(error) if is_silence(&error) => not_read(&error, silence),
         LineError::Send(error) => {
             End::Failed { what: format!("send the request {address}: {error}") }
         }
@@ -125,12 +129,14 @@ fn not_opened(error: LineError, address: SocketAddr, silence: Duration) -> End {
 }
 
 fn not_read(error: &io::Error, silence: Duration) -> End {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            End::TimedOut { limit_us: silence.as_micros() as i64 }
-        }
-        _ => End::Failed { what: format!("the connection broke while reading: {error}") },
+    if is_silence(error) {
+        return End::TimedOut { limit_us: silence.as_micros() as i64 };
     }
+    End::Failed { what: format!("the connection broke while reading: {error}") }
+}
+
+fn is_silence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 /// An answer that is being read.
@@ -202,7 +208,9 @@ impl<'a> Response<'a> {
             if arrivals.deliveries.len() > MOST_READS {
                 break End::Failed { what: format!("it took more than {MOST_READS} reads") };
             }
-            self.line.reply(socket);
+            if let Err(error) = self.line.reply(socket) {
+                break not_read(&error, silence);
+            }
             // A slow reader begins to be slow with the body: a pause after a head that came alone
             // would be billed to who sent it alone.
             if let Some((_, pause)) = slow.filter(|_| self.body_bytes > 0) {

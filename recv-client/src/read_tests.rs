@@ -157,3 +157,13 @@ fn an_unfinished_event_is_reported() {
     let steps = vec![Step::Bytes([HEAD, &chunk(b"data: x\n")[..], b"0\r\n\r\n"].concat())];
     assert_eq!(follow_steps(steps).tail_bytes, 8);
 }
+
+#[test]
+fn a_stream_of_single_bytes_has_an_end() {
+    let steps = std::iter::once(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
+    let steps = steps.chain(std::iter::repeat_n(vec![b'.'], MOST_READS + 10));
+    let arrivals = follow_steps(steps.map(Step::Bytes).collect());
+    let End::Failed { what } = &arrivals.end else { panic!("failed") };
+    assert_eq!(what, "it took more than 262144 reads");
+    assert_eq!(arrivals.deliveries.len(), MOST_READS + 1);
+}

@@ -1,7 +1,10 @@
 //! Content decoding as the bytes come, so that frames can still be joined to the socket reads
 //! that made them readable.
 
-use std::io::{self, Write as _};
+use std::io;
+
+use brotli_decompressor::{BrotliResult, StandardAlloc};
+use zstd::stream::raw::{DParameter, Operation as _};
 
 /// Most bytes that one answer may decode to. Sixteen times the largest script the emitter
 /// plays; a compression bomb ends here with a name.
@@ -21,18 +24,33 @@ pub enum DecodeError {
     TooLong,
 }
 
+/// Largest window that a zstd body may ask for, as a power of two: 8 MiB, what RFC 9659 allows
+/// and Chromium sets.
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// Encoded bytes that are given to inflate at once: it makes at most 1032 times as many of them,
+/// so a bomb's output is bounded before it is held in memory.
+const STEP: usize = 1024;
+
+/// Decoded bytes that the other decoders hand out at once: they have no such bound (a few bytes
+/// of Brotli make 16 MiB), so it is the room for their output that bounds them.
+const ROOM: usize = 64 << 10;
+
+type BrotliState = brotli_decompressor::BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
+
 enum Kind {
     Identity,
     Gzip(Box<flate2::write::MultiGzDecoder<Vec<u8>>>),
     Deflate(Box<flate2::write::ZlibDecoder<Vec<u8>>>),
-    Brotli(Box<brotli_decompressor::DecompressorWriter<Vec<u8>>>),
-    Zstd(Box<zstd::stream::write::Decoder<'static, Vec<u8>>>),
+    Brotli(Box<BrotliState>),
+    Zstd(zstd::stream::raw::Decoder<'static>),
 }
 
 /// Decodes one body.
 pub struct Decoder {
     kind: Kind,
     decoded: u64,
+    room: Vec<u8>,
 }
 
 impl Decoder {
@@ -48,18 +66,18 @@ impl Decoder {
                 Kind::Gzip(Box::new(flate2::write::MultiGzDecoder::new(Vec::new())))
             }
             "deflate" => Kind::Deflate(Box::new(flate2::write::ZlibDecoder::new(Vec::new()))),
-            // 4 KiB of output at a time: what is decoded is handed on at once anyway.
-            "br" => Kind::Brotli(Box::new(brotli_decompressor::DecompressorWriter::new(
-                Vec::new(),
-                4096,
-            ))),
-            "zstd" => Kind::Zstd(Box::new(
-                zstd::stream::write::Decoder::new(Vec::new())
-                    .map_err(|error| DecodeError::Corrupt("zstd", error))?,
-            )),
+            "br" => {
+                let alloc = StandardAlloc::default;
+                Kind::Brotli(Box::new(BrotliState::new_strict(alloc(), alloc(), alloc())))
+            }
+            "zstd" => Kind::Zstd(zstd_decoder().map_err(|e| DecodeError::Corrupt("zstd", e))?),
             _ => return Err(DecodeError::Unknown(name.chars().take(40).collect())),
         };
-        Ok(Decoder { kind, decoded: 0 })
+        let room = match kind {
+            Kind::Brotli(_) | Kind::Zstd(_) => vec![0; ROOM],
+            _ => Vec::new(),
+        };
+        Ok(Decoder { kind, decoded: 0, room })
     }
 
     /// Whether bytes pass through unchanged.
@@ -67,68 +85,115 @@ impl Decoder {
         matches!(self.kind, Kind::Identity)
     }
 
-    /// Feeds encoded bytes and hands on everything that can be read by now.
+    /// Feeds encoded bytes and hands on everything that can be read by now, in parts of bounded
+    /// size however much that is.
     ///
     /// # Errors
     /// When the bytes are not of the encoding, or decode to too many.
     pub fn feed(&mut self, bytes: &[u8], mut out: impl FnMut(&[u8])) -> Result<(), DecodeError> {
-        // A small step at a time: a bomb's output is bounded before it is held in memory.
-        const STEP: usize = 1024;
-        if self.is_identity() {
-            self.count(bytes.len())?;
-            out(bytes);
-            return Ok(());
-        }
-        for step in bytes.chunks(STEP) {
-            let mut ready = match &mut self.kind {
-                Kind::Identity => Vec::new(),
-                Kind::Gzip(decoder) => {
-                    decoder
-                        .write_all(step)
-                        .and_then(|()| decoder.flush())
-                        .map_err(|error| DecodeError::Corrupt("gzip", error))?;
-                    std::mem::take(decoder.get_mut())
-                }
-                Kind::Deflate(decoder) => {
-                    decoder
-                        .write_all(step)
-                        .and_then(|()| decoder.flush())
-                        .map_err(|error| DecodeError::Corrupt("deflate", error))?;
-                    std::mem::take(decoder.get_mut())
-                }
-                Kind::Brotli(decoder) => {
-                    decoder.write_all(step).map_err(|error| DecodeError::Corrupt("br", error))?;
-                    std::mem::take(decoder.get_mut())
-                }
-                Kind::Zstd(decoder) => {
-                    decoder
-                        .write_all(step)
-                        .and_then(|()| decoder.flush())
-                        .map_err(|error| DecodeError::Corrupt("zstd", error))?;
-                    std::mem::take(decoder.get_mut())
-                }
-            };
-            self.count(ready.len())?;
+        let decoded = &mut self.decoded;
+        let mut give = |ready: &[u8]| {
+            *decoded += ready.len() as u64;
+            if *decoded > MAX_DECODED_BYTES {
+                return Err(DecodeError::TooLong);
+            }
             if !ready.is_empty() {
-                out(&ready);
-                ready.clear();
+                out(ready);
+            }
+            Ok(())
+        };
+        match &mut self.kind {
+            Kind::Identity => give(bytes),
+            Kind::Gzip(decoder) => bytes.chunks(STEP).try_for_each(|step| {
+                inflate(&mut **decoder, step, "gzip")?;
+                give(decoder.get_ref())?;
+                decoder.get_mut().clear();
+                Ok(())
+            }),
+            Kind::Deflate(decoder) => bytes.chunks(STEP).try_for_each(|step| {
+                inflate(&mut **decoder, step, "deflate")?;
+                give(decoder.get_ref())?;
+                decoder.get_mut().clear();
+                Ok(())
+            }),
+            Kind::Brotli(state) => brotli(state, bytes, &mut self.room, give),
+            Kind::Zstd(decoder) => zstandard(decoder, bytes, &mut self.room, give),
+        }
+    }
+}
+
+fn zstd_decoder() -> io::Result<zstd::stream::raw::Decoder<'static>> {
+    let mut decoder = zstd::stream::raw::Decoder::new()?;
+    decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG))?;
+    Ok(decoder)
+}
+
+/// One step, and everything flushed that can be read by now.
+fn inflate(
+    decoder: &mut impl io::Write,
+    step: &[u8],
+    name: &'static str,
+) -> Result<(), DecodeError> {
+    decoder
+        .write_all(step)
+        .and_then(|()| decoder.flush())
+        .map_err(|error| DecodeError::Corrupt(name, error))
+}
+
+fn brotli(
+    state: &mut BrotliState,
+    bytes: &[u8],
+    room: &mut [u8],
+    mut give: impl FnMut(&[u8]) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
+    let (mut left, mut at, mut total) = (bytes.len(), 0, 0);
+    loop {
+        let (mut free, mut made) = (room.len(), 0);
+        let result = brotli_decompressor::BrotliDecompressStream(
+            &mut left, &mut at, bytes, &mut free, &mut made, room, &mut total, state,
+        );
+        give(&room[..made])?;
+        match result {
+            BrotliResult::NeedsMoreOutput => {}
+            BrotliResult::NeedsMoreInput => return Ok(()),
+            // What comes after the end is nobody's, as in browsers.
+            BrotliResult::ResultSuccess => return Ok(()),
+            BrotliResult::ResultFailure => {
+                let error = io::Error::new(io::ErrorKind::InvalidData, "broken stream");
+                return Err(DecodeError::Corrupt("br", error));
             }
         }
-        Ok(())
     }
+}
 
-    fn count(&mut self, bytes: usize) -> Result<(), DecodeError> {
-        self.decoded += bytes as u64;
-        if self.decoded > MAX_DECODED_BYTES {
-            return Err(DecodeError::TooLong);
+fn zstandard(
+    decoder: &mut zstd::stream::raw::Decoder<'static>,
+    bytes: &[u8],
+    room: &mut [u8],
+    mut give: impl FnMut(&[u8]) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
+    let mut at = 0;
+    loop {
+        let status = decoder
+            .run_on_buffers(&bytes[at..], room)
+            .map_err(|error| DecodeError::Corrupt("zstd", error))?;
+        at += status.bytes_read;
+        give(&room[..status.bytes_written])?;
+        // A room that was filled may have left something inside.
+        if at == bytes.len() && status.bytes_written < room.len() {
+            return Ok(());
         }
-        Ok(())
+        if status.bytes_read == 0 && status.bytes_written == 0 {
+            let error = io::Error::new(io::ErrorKind::InvalidData, "it does not go on");
+            return Err(DecodeError::Corrupt("zstd", error));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
 
     const PARTS: [&[u8]; 3] = [b"data: one\n\n", b"data: two\n\n", b"data: three\n\n"];
 
@@ -221,18 +286,62 @@ mod tests {
         assert!(error.to_string().starts_with("the body is not valid gzip"), "{error}");
     }
 
+    fn bomb(encoding: &str, mib: usize) -> Vec<u8> {
+        let zeros = vec![0; 1 << 20];
+        let fill = |coder: &mut dyn io::Write| {
+            (0..mib).for_each(|_| coder.write_all(&zeros).unwrap());
+        };
+        match encoding {
+            "gzip" => {
+                let fast = flate2::Compression::fast();
+                let mut coder = flate2::write::GzEncoder::new(Vec::new(), fast);
+                fill(&mut coder);
+                coder.finish().unwrap()
+            }
+            "zstd" => {
+                let mut coder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+                fill(&mut coder);
+                coder.finish().unwrap()
+            }
+            _ => {
+                let mut coder = brotli::CompressorWriter::new(Vec::new(), 4096, 2, 22);
+                fill(&mut coder);
+                coder.into_inner()
+            }
+        }
+    }
+
     #[test]
     fn a_bomb_ends_at_the_limit() {
-        let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        let zeros = vec![0; 1 << 20];
-        for _ in 0..1_100 {
-            coder.write_all(&zeros).unwrap();
-        }
-        let bomb = coder.finish().unwrap();
-        let mut decoder = Decoder::new(Some("gzip")).unwrap();
-        let mut largest = 0;
-        let error = decoder.feed(&bomb, |bytes| largest = largest.max(bytes.len())).unwrap_err();
+        let bomb = bomb("gzip", 1_100);
+        let error = Decoder::new(Some("gzip")).unwrap().feed(&bomb, |_| ()).unwrap_err();
         assert!(matches!(error, DecodeError::TooLong), "{error}");
-        assert!(largest < 4 << 20, "at most {largest} bytes were held at once");
+    }
+
+    #[test]
+    fn a_bomb_is_never_held_whole() {
+        for encoding in ["gzip", "br", "zstd"] {
+            let bomb = bomb(encoding, 64);
+            let mut decoder = Decoder::new(Some(encoding)).unwrap();
+            let (mut largest, mut whole) = (0, 0);
+            let count = |bytes: &[u8]| {
+                largest = largest.max(bytes.len());
+                whole += bytes.len();
+            };
+            decoder.feed(&bomb, count).unwrap();
+            assert_eq!(whole, 64 << 20);
+            assert!(largest <= 2 << 20, "{encoding}: {largest} bytes were held at once");
+        }
+    }
+
+    #[test]
+    fn a_window_larger_than_browsers_give_is_refused() {
+        let mut coder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+        coder.window_log(ZSTD_WINDOW_LOG + 1).unwrap();
+        coder.write_all(b"data: x\n\n").unwrap();
+        coder.flush().unwrap();
+        let bytes = coder.finish().unwrap();
+        let error = Decoder::new(Some("zstd")).unwrap().feed(&bytes, |_| ()).unwrap_err();
+        assert!(error.to_string().starts_with("the body is not valid zstd: "), "{error}");
     }
 }
