@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::ClockSync;
+use crate::transport::Transport;
 use crate::units::{RunId, Span, Stamp};
 
 /// Who receives.
@@ -226,6 +227,9 @@ pub struct Arrivals {
     /// Bytes of the response's head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_bytes: Option<u64>,
+    /// What carried the answer (native readers).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
 }
 
 impl Arrivals {
@@ -251,6 +255,7 @@ impl Arrivals {
             segment_bytes: None,
             segments_in: None,
             head_bytes: None,
+            transport: None,
         }
     }
 

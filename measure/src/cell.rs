@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::arrivals::Reader;
 use crate::prompts::Prompts;
 use crate::script::Script;
+use crate::transport::ClientProtocol;
 use crate::units::Span;
 
 /// The endpoint without a proxy. It is in every plan: the control.
@@ -76,6 +77,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// The protocol between reader and endpoint; absent for one that this version does not know.
+    pub fn protocol(&self) -> Option<ClientProtocol> {
+        ClientProtocol::from_name(&self.client_protocol)
+    }
+
     /// HTTP/1.1 with plain headers and no `Accept-Encoding`.
     pub fn plain() -> Request {
         Request {
@@ -176,7 +182,11 @@ impl Cell {
     /// runs at the same time.
     pub fn lane_key(&self) -> String {
         let mss = self.link.mss.map_or("loopback".into(), |mss| format!("mss{mss}"));
-        let key = format!("{}/{}/{mss}", self.endpoint, self.script.slug());
+        let mut key = format!("{}/{}/{mss}", self.endpoint, self.script.slug());
+        let protocol = &self.request.client_protocol;
+        if protocol != ClientProtocol::Http11.name() {
+            key.push_str(&format!("/{protocol}"));
+        }
         self.stream.map_or_else(|| key.clone(), |stream| format!("{key}/stream{stream}"))
     }
 

@@ -8,6 +8,7 @@ use crate::cell::Cell;
 use crate::ledger::Ledger;
 use crate::measurement::{Measurement, Outcome};
 use crate::script::Script;
+use crate::transport::Protocol;
 use crate::units::{Span, decimal};
 
 /// The tolerances, as they stand in the results.
@@ -105,6 +106,13 @@ impl Exclusion {
     }
 }
 
+/// The protocol that a reader says it spoke; absent where it cannot know.
+fn spoken(arrivals: &Arrivals) -> Option<&str> {
+    let native = arrivals.transport.as_ref().and_then(|transport| transport.protocol);
+    let page = arrivals.page.as_ref().and_then(|page| page.protocol.as_deref());
+    native.map(Protocol::name).or(page).filter(|name| !name.is_empty())
+}
+
 impl Guards {
     /// The lateness tolerance for a script's pace.
     pub fn lateness_for(&self, script: &Script) -> Span {
@@ -137,6 +145,14 @@ impl Guards {
             return Some(Exclusion::Page(format!(
                 "EventSource reconnected {} times",
                 page.reconnects
+            )));
+        }
+        if let (Some(planned), Some(spoken)) = (cell.request.protocol(), spoken(arrivals))
+            && !planned.is_spoken(spoken)
+        {
+            return Some(Exclusion::Client(format!(
+                "{spoken} was negotiated where {} was planned",
+                planned.name()
             )));
         }
         let Some(ledger) = ledger else {

@@ -29,6 +29,58 @@ impl Protocol {
     }
 }
 
+/// Protocol between a reader and an endpoint, as a cell plans it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientProtocol {
+    /// HTTP/1.1 without TLS.
+    Http11,
+    /// HTTP/1.1 over TLS, asked for by offering nothing else.
+    Http11Tls,
+    /// HTTP/2 over TLS, as browsers negotiate it.
+    Http2,
+    /// HTTP/2 without TLS, by prior knowledge.
+    Http2Clear,
+}
+
+impl ClientProtocol {
+    /// All of them.
+    pub const ALL: [ClientProtocol; 4] = [
+        ClientProtocol::Http11,
+        ClientProtocol::Http11Tls,
+        ClientProtocol::Http2,
+        ClientProtocol::Http2Clear,
+    ];
+
+    /// Its name in results and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClientProtocol::Http11 => "http/1.1",
+            ClientProtocol::Http11Tls => "http/1.1+tls",
+            ClientProtocol::Http2 => "h2",
+            ClientProtocol::Http2Clear => "h2c",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<ClientProtocol> {
+        ClientProtocol::ALL.into_iter().find(|own| own.name() == name)
+    }
+
+    /// Whether it goes over TLS.
+    pub fn is_tls(self) -> bool {
+        matches!(self, ClientProtocol::Http11Tls | ClientProtocol::Http2)
+    }
+
+    /// Whether what a reader says it spoke (`http/1.0`, `http/1.1`, `h2`, `h3`: the names of ALPN
+    /// and of Resource Timing) is this. A server that answers HTTP/1.0 was still asked in HTTP/1.1.
+    pub fn is_spoken(self, spoken: &str) -> bool {
+        match self {
+            ClientProtocol::Http11 | ClientProtocol::Http11Tls => spoken.starts_with("http/1"),
+            ClientProtocol::Http2 | ClientProtocol::Http2Clear => spoken == "h2",
+        }
+    }
+}
+
 /// The TLS of one connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
@@ -61,4 +113,20 @@ pub struct Transport {
     /// HTTP/2 DATA frames, empty ones that only end the stream included; empty without HTTP/2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data_frames_per_read: Vec<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocols_are_found_by_their_names_and_told_apart_by_what_is_spoken() {
+        for protocol in ClientProtocol::ALL {
+            assert_eq!(ClientProtocol::from_name(protocol.name()), Some(protocol));
+        }
+        assert_eq!(ClientProtocol::from_name("h9"), None);
+        assert!(ClientProtocol::Http11Tls.is_spoken("http/1.0"));
+        assert!(!ClientProtocol::Http11Tls.is_spoken("h2"));
+        assert!(ClientProtocol::Http2.is_spoken("h2") && !ClientProtocol::Http2.is_spoken("h3"));
+    }
 }

@@ -113,8 +113,12 @@ impl Plan {
             let mut endpoints = vec![DIRECT];
             match (own, name) {
                 (true, _) => endpoints.extend(group.endpoints),
-                (false, "published") => {
-                    endpoints.extend(group.endpoints.iter().filter(|name| asked.contains(name)));
+                (false, "published" | "protocols") => {
+                    let named = |name: &&&str| {
+                        let plain = name.strip_suffix("-tls").unwrap_or(name);
+                        asked.contains(*name) || asked.contains(&plain)
+                    };
+                    endpoints.extend(group.endpoints.iter().filter(named));
                 }
                 (false, _) => endpoints.extend(&asked),
             }
@@ -122,11 +126,16 @@ impl Plan {
             if group.also_plain && readers.iter().any(|own| *own == ReaderProfile::confirming()) {
                 profiles.push(ReaderProfile::recv());
             }
-            for (script, profile) in
-                group.scripts.iter().flat_map(|script| profiles.iter().map(move |r| (script, r)))
-            {
+            let asks = group.protocols.iter().flat_map(|protocol| {
+                let scripts = group.scripts.iter().map(move |script| (*protocol, script));
+                scripts.flat_map(|(protocol, script)| {
+                    profiles.iter().map(move |profile| (protocol, script, profile))
+                })
+            });
+            for (protocol, script, profile) in asks {
                 for endpoint in &endpoints {
-                    let one = cell(group, endpoint, script, profile, mss);
+                    let mut one = cell(group, endpoint, script, profile, mss);
+                    one.request.client_protocol = protocol.name().into();
                     if one.concurrency == 1 {
                         cells.push(one);
                         continue;

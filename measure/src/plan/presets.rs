@@ -3,6 +3,7 @@
 use crate::cell::{ETHERNET_MSS, Slow};
 use crate::prompts::Prompts;
 use crate::script::{Body, Header, Script};
+use crate::transport::ClientProtocol;
 use crate::units::Span;
 
 /// Names of the presets that page and command can run.
@@ -26,9 +27,9 @@ pub const PRESETS: [&str; 17] = [
     "published",
 ];
 
-/// Presets that only the native command can play: they put prompts to a chat route, and the page
-/// reads streams.
-pub const NATIVE_PRESETS: [&str; 2] = ["real-model", "chat-replay"];
+/// Presets that only the native command can play: those that put prompts to a chat route, since
+/// the page reads streams, and those whose lanes speak TLS.
+pub const NATIVE_PRESETS: [&str; 3] = ["real-model", "chat-replay", "protocols"];
 
 /// Presets that only a browser can play: natively there is no page to be busy and no limit.
 pub const BROWSER_PRESETS: [&str; 2] = ["busy-page", "connection-limit"];
@@ -63,6 +64,8 @@ pub(super) struct Group {
     pub(super) slow: Option<Slow>,
     /// Prompts to the chat route; the scripts then say what is usual of their answers.
     pub(super) prompts: Option<Prompts>,
+    /// What the reader speaks to each endpoint.
+    pub(super) protocols: &'static [ClientProtocol],
     /// `Accept-Encoding` instead of the reader's own.
     pub(super) accept_encoding: Option<&'static str>,
     /// Segment size instead of the plan's.
@@ -84,6 +87,7 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
         scripts,
         slow: None,
         prompts: None,
+        protocols: &[ClientProtocol::Http11],
         accept_encoding: None,
         mss: None,
         page_work: None,
@@ -231,6 +235,38 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             streams: 7,
             ..one("connection-limit", &[], vec![paced(41, 50, 60)])
         }],
+        // The same stream on the protocol that tests speak, and on those that users' browsers do.
+        "protocols" => vec![
+            one(
+                "protocols",
+                &[
+                    "nginx",
+                    "nginx-http10",
+                    "caddy",
+                    "traefik",
+                    "haproxy",
+                    "haproxy-no-delay",
+                    "envoy",
+                ],
+                vec![paced(41, 50, 60)],
+            ),
+            Group {
+                protocols: &[ClientProtocol::Http11Tls, ClientProtocol::Http2],
+                ..one(
+                    "protocols",
+                    &[
+                        "nginx-tls",
+                        "nginx-http10-tls",
+                        "caddy-tls",
+                        "traefik-tls",
+                        "haproxy-tls",
+                        "haproxy-no-delay-tls",
+                        "envoy-tls",
+                    ],
+                    vec![paced(41, 50, 60)],
+                )
+            },
+        ],
         "published" => {
             let mut all = Vec::new();
             for part in PUBLISHED {
