@@ -23,7 +23,14 @@ struct Count {
 }
 
 /// What one answer should be by the reader.
-fn compare(site: &Site<'_>, answer: &Answer, name: &str, asked: &str, port: u16, count: &mut Count) {
+fn compare(
+    site: &Site<'_>,
+    answer: &Answer,
+    name: &str,
+    asked: &str,
+    port: u16,
+    count: &mut Count,
+) {
     let request = Request { path: asked, host: Some(name), port: Some(port) };
     let served = match site.serve(&request, Version::PINNED) {
         Ok(served) => served,
@@ -57,7 +64,8 @@ fn compare(site: &Site<'_>, answer: &Answer, name: &str, asked: &str, port: u16,
     } else if let Some(passed) = passed {
         assert_eq!(answer.status, 200, "{said}");
         let marker = passed.arg(0).unwrap().trim_start_matches("http://");
-        let value = |name: &str| force.request_header(name).map(|said| said.value).unwrap_or_default();
+        let value =
+            |name: &str| force.request_header(name).map(|said| said.value).unwrap_or_default();
         let expected = format!(
             "{marker}|HTTP/{}|{}|{}|{}",
             force.value("proxy_http_version").unwrap().value,
@@ -84,7 +92,8 @@ fn compare(site: &Site<'_>, answer: &Answer, name: &str, asked: &str, port: u16,
     assert_eq!(answer.all("server")[0].contains('/'), tokens, "{said}");
     if answer.status == 200 {
         let expires = force.value("expires").map(|said| said.value).filter(|v| v != "off");
-        let expected: Vec<String> = expires.iter().map(|value| format!("max-age={value}")).collect();
+        let expected: Vec<String> =
+            expires.iter().map(|value| format!("max-age={value}")).collect();
         assert_eq!(answer.all("cache-control"), expected, "{said}");
         count.inherited += 1;
     }
@@ -139,7 +148,12 @@ fn round(nginx: &std::path::PathBuf, seed: u64, count: &mut Count) {
         let own = site.servers[served.server].directive.children();
         let marker = own.iter().find(|own| own.name == "return").unwrap().arg(1).unwrap();
         let answer = get(names, &host, "/", "");
-        assert_eq!(answer.body, marker, "{host}\n{}", config.lines().filter(|line| line.contains("\"server")).collect::<Vec<_>>().join("\n"));
+        assert_eq!(
+            answer.body,
+            marker,
+            "{host}\n{}",
+            config.lines().filter(|line| line.contains("\"server")).collect::<Vec<_>>().join("\n")
+        );
         count.servers += 1;
     }
     drop(running);

@@ -80,7 +80,9 @@ pub enum ReadError {
         name: String,
     },
     /// Blocks or includes in each other without end.
-    #[error("{place}: more than {limit} blocks or included files in each other: no configuration of use has that")]
+    #[error(
+        "{place}: more than {limit} blocks or included files in each other: no configuration of use has that"
+    )]
     TooDeep {
         /// Where.
         place: Place,
@@ -88,7 +90,9 @@ pub enum ReadError {
         limit: usize,
     },
     /// Included files that include each other make it too long.
-    #[error("more than {limit} directives, included files counted each time: look for files that include each other")]
+    #[error(
+        "more than {limit} directives, included files counted each time: look for files that include each other"
+    )]
     TooMany {
         /// The bound.
         limit: usize,

@@ -88,7 +88,8 @@ impl<'t> InForce<'t> {
     /// A header towards the upstream; its default where nobody sets headers or this one.
     pub fn request_header(&self, name: &str) -> Option<Said<'t>> {
         let all = self.all("proxy_set_header");
-        let by = all.iter().rev().find(|own| own.arg(0).is_some_and(|n| n.eq_ignore_ascii_case(name)));
+        let by =
+            all.iter().rev().find(|own| own.arg(0).is_some_and(|n| n.eq_ignore_ascii_case(name)));
         match by {
             Some(by) => {
                 let value = by.arg(1).unwrap_or_default().into();

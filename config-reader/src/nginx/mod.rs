@@ -5,10 +5,14 @@
 //! of it for one request.
 
 pub mod choose;
+pub mod correct;
+pub mod diagnose;
+mod edit;
 pub mod error;
 pub mod force;
 mod glob;
 pub mod known;
+pub mod mark;
 pub mod pattern;
 pub mod serve;
 pub mod server;

@@ -204,7 +204,9 @@ mod tests {
 
     #[test]
     fn what_is_read_differently_is_not_guessed() {
-        for pattern in [r"\h", r"[a&&b]", r"(?R)", r"\Qa\E", r"a{,3}", r"(*UCP)a", r"\p{L}", r"[[a]"] {
+        for pattern in
+            [r"\h", r"[a&&b]", r"(?R)", r"\Qa\E", r"a{,3}", r"(*UCP)a", r"\p{L}", r"[[a]"]
+        {
             let said = Pattern::new(pattern, false).matches(b"/a").unwrap_err().to_string();
             assert!(said.starts_with("whether `") && said.contains("cannot be said"), "{said}");
         }

@@ -158,7 +158,9 @@ impl<'t> Site<'t> {
                 .collect();
             let [only] = passing[..] else {
                 let shown = |server: &usize| self.servers[*server].shown();
-                return Err(NotServed::ManyServers { servers: candidates.iter().map(shown).collect() });
+                return Err(NotServed::ManyServers {
+                    servers: candidates.iter().map(shown).collect(),
+                });
             };
             return Ok(served.swap_remove(only));
         }
@@ -239,10 +241,12 @@ impl<'t> Site<'t> {
             note(format!("answers {status} where there is no such file"), true);
             return Ok(None);
         }
-        let same_server = |(_, own): &(usize, &super::site::Location<'_>)| own.server == served.server;
+        let same_server =
+            |(_, own): &(usize, &super::site::Location<'_>)| own.server == served.server;
         if last.starts_with('@') {
             let named = self.locations.iter().enumerate().filter(same_server);
-            let named = named.filter(|(_, own)| matches!(own.kind, Kind::Named) && own.name == last);
+            let named =
+                named.filter(|(_, own)| matches!(own.kind, Kind::Named) && own.name == last);
             let found = named.map(|(index, _)| index).next();
             note(format!("goes on to {last} where there is no such file"), false);
             let choice = Choice { location: found, to_slash: false, steps: Vec::new() };

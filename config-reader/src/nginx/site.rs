@@ -1,8 +1,8 @@
 //! Servers and locations, found in the tree.
 
+use super::error::ReadError;
 use super::pattern::Pattern;
 use super::server::{self, Listen, Name};
-use super::error::ReadError;
 use super::tree::{Directive, Tree};
 
 /// What a location's first words say.
@@ -46,8 +46,14 @@ impl Location<'_> {
 
     /// Whether its request for the path without its last slash is redirected to it.
     pub(super) fn redirects_bare(&self) -> bool {
-        const PASSES: [&str; 6] =
-            ["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "memcached_pass", "grpc_pass"];
+        const PASSES: [&str; 6] = [
+            "proxy_pass",
+            "fastcgi_pass",
+            "uwsgi_pass",
+            "scgi_pass",
+            "memcached_pass",
+            "grpc_pass",
+        ];
         self.name.ends_with('/')
             && self.directive.children().iter().any(|own| PASSES.contains(&own.name.as_str()))
     }
@@ -96,7 +102,8 @@ impl<'t> Site<'t> {
     /// When there is no server.
     pub fn of(tree: &'t Tree) -> Result<Site<'t>, ReadError> {
         let mut site = Site { tree, servers: Vec::new(), locations: Vec::new() };
-        for directive in tree.http().iter().filter(|own| own.name == "server" && own.block.is_some())
+        for directive in
+            tree.http().iter().filter(|own| own.name == "server" && own.block.is_some())
         {
             let children = directive.children();
             let index = site.servers.len();

@@ -116,7 +116,9 @@ pub(super) fn other_product(text: &str) -> Option<(&'static str, &'static str)> 
         return Some(("a configuration of Traefik", "there is no reader for it here"));
     }
     if any(&|line| {
-        line.starts_with("reverse_proxy ") || line.starts_with("handle_path ") || line == "encode gzip"
+        line.starts_with("reverse_proxy ")
+            || line.starts_with("handle_path ")
+            || line == "encode gzip"
     }) {
         return Some(("a Caddyfile", "there is no reader for it here"));
     }

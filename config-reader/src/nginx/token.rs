@@ -230,7 +230,10 @@ mod tests {
     #[test]
     fn words_are_nginxs() {
         assert_eq!(words("a b;"), ["a", "b"]);
-        assert_eq!(words("log_format x '$a' # no\n \"b\\\"c\";"), ["log_format", "x", "$a", "b\"c"]);
+        assert_eq!(
+            words("log_format x '$a' # no\n \"b\\\"c\";"),
+            ["log_format", "x", "$a", "b\"c"]
+        );
         assert_eq!(words("set $x ${y}z;"), ["set", "$x", "${y}z"]);
         assert_eq!(words("location ~ \\.php$ {"), ["location", "~", "\\.php$"]);
         assert_eq!(words("location ~ \"^/a{2}\" {"), ["location", "~", "^/a{2}"]);

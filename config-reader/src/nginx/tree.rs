@@ -260,7 +260,8 @@ fn foreign(lexer: &mut Lexer<'_>, start: usize) -> Result<Range<usize>, Fault> {
                 }
             }
             quote @ (b'"' | b'\'') => {
-                while lexer.at < lexer.stop && bytes[lexer.at] != quote && bytes[lexer.at] != b'\n' {
+                while lexer.at < lexer.stop && bytes[lexer.at] != quote && bytes[lexer.at] != b'\n'
+                {
                     lexer.at += if bytes[lexer.at] == b'\\' { 2 } else { 1 };
                 }
                 lexer.at += 1;
@@ -300,12 +301,24 @@ mod tests {
     #[test]
     fn faults_say_where_and_what_is_expected() {
         for (text, said) in [
-            ("http {\n  server {\n", "line 3, column 1: the file ends; `}` for the block of line 2 is expected here"),
-            ("a b\n", "line 2, column 1: the file ends; `;` or `{` after the directive is expected here"),
+            (
+                "http {\n  server {\n",
+                "line 3, column 1: the file ends; `}` for the block of line 2 is expected here",
+            ),
+            (
+                "a b\n",
+                "line 2, column 1: the file ends; `;` or `{` after the directive is expected here",
+            ),
             ("a;\n}", "line 2, column 1: `}`; a directive or the end of the file is expected here"),
             ("a {\n b\n}", "line 3, column 1: `}`; `;` before it is expected here"),
-            ("a 'b;\n", "line 1, column 3: a quote that is never closed; a closing `'` is expected here"),
-            ("a 'b'c;\n", "line 1, column 6: `c` right behind a quoted word; a space, `;` or `{` is expected here"),
+            (
+                "a 'b;\n",
+                "line 1, column 3: a quote that is never closed; a closing `'` is expected here",
+            ),
+            (
+                "a 'b'c;\n",
+                "line 1, column 6: `c` right behind a quoted word; a space, `;` or `{` is expected here",
+            ),
             (";", "line 1, column 1: `;`; a directive's name is expected here"),
             (
                 "http {\n proxy_pass http://a\n proxy_buffering off;\n}",
@@ -342,7 +355,8 @@ mod tests {
 
     #[test]
     fn lua_is_stepped_over() {
-        let tree = Tree::read("a { x_by_lua_block { if x then y = {1} end -- }\n s = \"}\" } b; }").unwrap();
+        let tree = Tree::read("a { x_by_lua_block { if x then y = {1} end -- }\n s = \"}\" } b; }")
+            .unwrap();
         assert_eq!(names(tree.root[0].children()), ["x_by_lua_block", "b"]);
     }
 }

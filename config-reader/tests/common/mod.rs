@@ -26,7 +26,8 @@ pub(crate) fn nginx() -> Option<PathBuf> {
 
 /// Ports that were free a moment ago.
 pub(crate) fn ports<const N: usize>() -> [u16; N] {
-    let held: Vec<TcpListener> = (0..N).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let held: Vec<TcpListener> =
+        (0..N).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     std::array::from_fn(|index| held[index].local_addr().unwrap().port())
 }
 

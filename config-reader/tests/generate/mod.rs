@@ -10,8 +10,26 @@ pub(crate) const BODY: usize = 60;
 const PARTS: &[&str] = &["a", "b", "ab", "A", "a.b", "c"];
 
 const PATTERNS: &[&str] = &[
-    "^/a", "b$", "^/a/b", "/b/", "^/(a|b)/", "^/(?!a)", "\\.b$", "^/a/?$", "[ab]{2}", "^/a+$",
-    "^/.+/b\\b", "A", "^/(.)\\1", "^/c", "ab|c$", "^/[^/]+$", "/$", "(?<=a)b", "%", "^/a++b?$",
+    "^/a",
+    "b$",
+    "^/a/b",
+    "/b/",
+    "^/(a|b)/",
+    "^/(?!a)",
+    "\\.b$",
+    "^/a/?$",
+    "[ab]{2}",
+    "^/a+$",
+    "^/.+/b\\b",
+    "A",
+    "^/(.)\\1",
+    "^/c",
+    "ab|c$",
+    "^/[^/]+$",
+    "/$",
+    "(?<=a)b",
+    "%",
+    "^/a++b?$",
 ];
 
 /// Writes configurations.
@@ -52,7 +70,10 @@ impl<'a> Generator<'a> {
         for name in ["X-A", "X-B", "X-C"] {
             for _ in 0..2 {
                 if self.often(1) {
-                    out.push_str(&format!("add_header {name} v{}{value} always;\n", self.chance.u8(..)));
+                    out.push_str(&format!(
+                        "add_header {name} v{}{value} always;\n",
+                        self.chance.u8(..)
+                    ));
                 }
             }
         }
@@ -68,7 +89,10 @@ impl<'a> Generator<'a> {
             ("gzip_types", &["text/plain", "text/event-stream a/b", "*", "a/b"]),
             ("gzip_min_length", &["0", "50", "500"]),
             ("proxy_http_version", &["1.0", "1.1"]),
-            ("proxy_set_header", &["X-P p1", "X-Q q1", "X-P p2", "Connection \"\"", "Connection x"]),
+            (
+                "proxy_set_header",
+                &["X-P p1", "X-Q q1", "X-P p2", "Connection \"\"", "Connection x"],
+            ),
         ] {
             if self.often(2) {
                 let value = self.pick(values);
@@ -100,7 +124,10 @@ impl<'a> Generator<'a> {
             if regex {
                 let operator = self.pick(&["~", "~*"]);
                 let pattern = self.pick(PATTERNS);
-                out.push_str(&format!("location {operator} \"{}\" {{\n", pattern.replace('\\', "\\\\")));
+                out.push_str(&format!(
+                    "location {operator} \"{}\" {{\n",
+                    pattern.replace('\\', "\\\\")
+                ));
                 out.push_str(&self.inside(Around::Regex, depth));
                 continue;
             }
@@ -130,7 +157,8 @@ impl<'a> Generator<'a> {
 
     fn name(&mut self, start: &str) -> String {
         let mut name = String::from(start);
-        let parts = if start.is_empty() { 1 + self.chance.usize(..3) } else { self.chance.usize(..3) };
+        let parts =
+            if start.is_empty() { 1 + self.chance.usize(..3) } else { self.chance.usize(..3) };
         if start.is_empty() && self.often(1) {
             return "/".into();
         }
