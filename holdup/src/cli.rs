@@ -75,6 +75,9 @@ pub(crate) struct Gateway {
     /// Let browsers on other machines use the gateway too, where --listen lets them reach it
     #[arg(long)]
     pub(crate) gateway_open: bool,
+    /// Certificates (PEM) of an authority that the gateway believes beside the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
 }
 
 /// A segment size.

@@ -64,6 +64,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
             named: &options.gateway.target,
             own: &ours,
             to_others: options.gateway.gateway_open,
+            cacert: options.gateway.cacert.as_deref(),
         })
         .map_err(Problem::nothing)?;
     let url = format!("http://{host}:{}/?go=1", address.port());

@@ -23,15 +23,17 @@ mod seen;
 mod targets;
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
+use axum::extract::{self, ConnectInfo, DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use emitter::listener::Connection;
+use recv_client::{Secure, Trust};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -63,6 +65,10 @@ struct Inner {
 
 struct Opened {
     door: Door,
+    /// Certificates of the person's own authority.
+    cacert: Option<PathBuf>,
+    /// Whom TLS believes; read when the first https target is asked.
+    trust: OnceLock<Result<Trust, String>>,
     /// The page's origin, which a browser would name.
     origin: String,
 }
@@ -91,6 +97,22 @@ pub(crate) struct Opening<'a> {
     pub(crate) own: &'a [SocketAddr],
     /// Whether other machines may use it.
     pub(crate) to_others: bool,
+    /// A file with the certificates of an authority that is believed beside the system's.
+    pub(crate) cacert: Option<&'a Path>,
+}
+
+impl Opened {
+    /// TLS with a target; absent for a plain one.
+    fn secure(&self, url: &Url) -> Result<Option<Secure>, Refusal> {
+        if url.scheme() != "https" {
+            return Ok(None);
+        }
+        let failed = |why: String| Refusal::new(StatusCode::BAD_GATEWAY, why);
+        let read = || Trust::of(self.cacert.as_deref()).map_err(|error| error.to_string());
+        let trust = self.trust.get_or_init(read).as_ref().map_err(|why| failed(why.clone()))?;
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        trust.secure(host).map(Some).map_err(|error| failed(error.to_string()))
+    }
 }
 
 impl Gateway {
@@ -99,7 +121,7 @@ impl Gateway {
     /// # Errors
     /// When the system has no randomness to give.
     pub(crate) fn open(&self, opening: &Opening<'_>) -> std::io::Result<String> {
-        let Opening { address, host, named, own, to_others } = *opening;
+        let Opening { address, host, named, own, to_others, cacert } = *opening;
         let door = Door::new(address, Some(host), to_others, Secret::new()?);
         let origin = format!("http://{host}:{}", address.port());
         let ours = own.iter().filter_map(|own| Url::parse(&format!("http://{own}")).ok());
@@ -108,7 +130,8 @@ impl Gateway {
         }
         let page = format!("{origin}/own");
         // Once, by the one who started the server.
-        let _ = self.0.opened.set(Opened { door, origin });
+        let cacert = cacert.map(Path::to_path_buf);
+        let _ = self.0.opened.set(Opened { door, cacert, trust: OnceLock::new(), origin });
         Ok(page)
     }
 
@@ -231,6 +254,7 @@ async fn ask(
         let told = json!({ "error": why, "confirm": confirm });
         return Err(private((status, Json(told)).into_response()));
     }
+    let secure = opened.secure(&request.url).map_err(IntoResponse::into_response)?;
     let Ok(permit) = Arc::clone(&gateway.0.free).try_acquire_owned() else {
         let why = format!("{AT_ONCE} answers are being read: wait for one to end");
         return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, why).into_response());
@@ -240,7 +264,8 @@ async fn ask(
         return Err(Refusal::new(StatusCode::CONFLICT, why).into_response());
     }
     let book = gateway.0.book.clone();
-    let body = relay::begin(request, found[0], &opened.origin, book, permit);
+    let way = relay::Way { address: found[0], secure, origin: &opened.origin };
+    let body = relay::begin(request, way, book, permit);
     let mut response = private(Response::new(body));
     // Whatever it is, it is data to the page, and never a document of ours.
     let binary = HeaderValue::from_static("application/octet-stream");
@@ -273,7 +298,7 @@ async fn run(
     State(gateway): State<Gateway>,
     ConnectInfo(connection): ConnectInfo<Connection>,
     headers: HeaderMap,
-    Path(run): Path<String>,
+    extract::Path(run): extract::Path<String>,
 ) -> Result<Response, Refusal> {
     gateway.admit(&connection, &Method::GET, &headers)?;
     let unknown = || Refusal::new(StatusCode::NOT_FOUND, "no answer of this run went through here");

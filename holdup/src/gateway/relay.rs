@@ -16,7 +16,7 @@ use futures_util::Stream;
 use measure::cell::HeaderSet;
 use measure::chat::{ChatAnswer, ChatReader};
 use measure::{Arrivals, End, Reader, Stamp};
-use recv_client::{Ask, BROWSER_ENCODINGS, Form, Limit};
+use recv_client::{Ask, BROWSER_ENCODINGS, Form, Limit, Secure};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use url::Url;
@@ -54,18 +54,26 @@ const TELLING: [&str; 16] = [
 /// When bytes were handed to the page's connection: the end of each part, and the time.
 type Handed = Arc<Mutex<Vec<(u64, Stamp)>>>;
 
+/// How a target is reached.
+pub(super) struct Way<'a> {
+    pub(super) address: SocketAddr,
+    /// Absent for a plain connection.
+    pub(super) secure: Option<Secure>,
+    /// The page's own, which a browser would name.
+    pub(super) origin: &'a str,
+}
+
 /// Begins to read; returns what the page is to be answered with. The permit is given back when
 /// the answer has ended.
 pub(super) fn begin(
     request: Request,
-    address: SocketAddr,
-    origin: &str,
+    way: Way<'_>,
     book: Book,
     permit: OwnedSemaphorePermit,
 ) -> Body {
     let (sender, parts) = unbounded_channel();
     let handed = Handed::default();
-    let ask = ask(&request, address, origin);
+    let ask = ask(&request, way);
     let given = Arc::clone(&handed);
     std::thread::spawn(move || {
         wire::priority::raise();
@@ -80,6 +88,7 @@ pub(super) fn begin(
         drop(sender);
         let record = reader.finish();
         let mut arrivals = observed.arrivals;
+        arrivals.transport = Some(observed.transport);
         arrivals.reader = Reader::Tap;
         record.enter(&mut arrivals);
         forwarded(&mut arrivals, &given);
@@ -105,16 +114,17 @@ pub(super) fn begin(
     Body::from_stream(Parts { parts, handed, bytes: 0 })
 }
 
-fn ask(request: &Request, address: SocketAddr, origin: &str) -> Ask {
+fn ask(request: &Request, way: Way<'_>) -> Ask {
     let url = &request.url;
     let path = match url.query() {
         Some(query) => format!("{}?{query}", url.path()),
         None => url.path().to_string(),
     };
-    let mut ask = Ask::plain(address, path);
+    let mut ask = Ask::plain(way.address, path);
+    ask.secure = way.secure;
     let host = url.host_str().unwrap_or_default();
     ask.target.host = url.port().map_or(host.to_string(), |port| format!("{host}:{port}"));
-    ask.target.origin = origin.to_string();
+    ask.target.origin = way.origin.to_string();
     ask.headers = HeaderSet::ChromiumFetch;
     let encoding = request.accept_encoding.as_deref().unwrap_or(BROWSER_ENCODINGS);
     ask.accept_encoding = Some(encoding.to_string());
