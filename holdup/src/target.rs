@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use percent_encoding::percent_decode_str;
-use recv_client::Form;
+use recv_client::{Ask, Form, Http, Secure, Trust};
 use url::Url;
 
 use crate::exit::Problem;
@@ -21,13 +21,17 @@ const CHAT_ENDS: [&str; 5] =
 const CHAT_FOLDERS: [&str; 2] = ["/v1beta/models/", "/v1/models/"];
 
 /// A stream's address.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) struct Target {
     url: Url,
     /// Where to connect.
     pub(crate) address: SocketAddr,
     /// `user:password` of the URL, as the header that carries it.
     credentials: Option<(String, String)>,
+    /// TLS, once it is known whom to trust.
+    secure: Option<Secure>,
+    /// Which HTTP to speak.
+    http: Http,
 }
 
 impl fmt::Debug for Target {
@@ -55,7 +59,41 @@ impl Target {
             // A name such as localhost may have two addresses, of which one is served.
             several => several.iter().copied().find(answers).unwrap_or(several[0]),
         };
-        Ok(Target { url, address, credentials })
+        Ok(Target { url, address, credentials, secure: None, http: Http::default() })
+    }
+
+    /// Whether it is asked over TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// The same where TLS is not spoken.
+    pub(crate) fn plain(self) -> Result<Target, Problem> {
+        if self.is_secure() {
+            return Err(Problem::usage(
+                "https is not spoken here yet: name the plain-HTTP side, such as the proxy's port behind TLS",
+            ));
+        }
+        Ok(self)
+    }
+
+    /// The same, spoken to in that HTTP, and over TLS with those who are trusted.
+    pub(crate) fn spoken(mut self, http: Http, trust: Option<&Trust>) -> Result<Target, Problem> {
+        self.http = http;
+        if let Some(trust) = trust.filter(|_| self.is_secure()) {
+            let host = self.url.host_str().unwrap_or_default();
+            self.secure = Some(trust.secure(host).map_err(Problem::usage)?);
+        }
+        Ok(self)
+    }
+
+    /// A request for a path and query there.
+    pub(crate) fn ask(&self, path: String) -> Ask {
+        let mut ask = Ask::plain(self.address, String::new());
+        ask.target = self.to(path);
+        ask.secure.clone_from(&self.secure);
+        ask.http = self.http;
+        ask
     }
 
     /// The URL without what may be secret: credentials and query.
@@ -116,7 +154,7 @@ impl Target {
 
     /// For the native client, with another path and query.
     pub(crate) fn to(&self, path: String) -> recv_client::Target {
-        let origin = format!("http://{}", self.host());
+        let origin = format!("{}://{}", self.url.scheme(), self.host());
         recv_client::Target { host: self.host(), path, origin }
     }
 
@@ -149,12 +187,7 @@ fn parse(text: &str) -> Result<(Url, Credentials), Problem> {
     let mut url = Url::parse(text)
         .map_err(|error| usage(&format!("is no URL ({error}): write http://HOST[:PORT]/PATH")))?;
     match url.scheme() {
-        "http" => {}
-        "https" => {
-            return Err(Problem::usage(
-                "https is not spoken here yet: name the plain-HTTP side, such as the proxy's port behind TLS",
-            ));
-        }
+        "http" | "https" => {}
         other => return Err(usage(&format!("is a {other} URL: write http://HOST[:PORT]/PATH"))),
     }
     if url.host_str().is_none_or(str::is_empty) {
@@ -213,7 +246,10 @@ mod tests {
     fn what_cannot_be_asked_is_one_line_with_what_to_do() {
         assert!(said("example").starts_with("\"example\" is no URL"), "{}", said("example"));
         assert!(said("ftp://host/x").contains("is a ftp URL: write http://"));
-        assert!(said("https://host/x").starts_with("https is not spoken here yet"));
+        let secure = Target::resolve("https://127.0.0.1/x").unwrap();
+        assert_eq!(secure.address.port(), 443);
+        let plain = secure.plain().unwrap_err().to_string();
+        assert!(plain.starts_with("https is not spoken here yet"), "{plain}");
         assert!(said("http://name.invalid/").starts_with("cannot find name.invalid: "));
     }
 

@@ -21,7 +21,7 @@ use crate::units::{Span, decimal};
 use patterns::{batched_at_origin, buffer_bursts, corked, held, one_behind};
 
 pub use browser::{PageEvidence, of_page};
-pub use pooled::of_cell;
+pub use pooled::{of_cell, of_several};
 pub use thresholds::Thresholds;
 
 /// The name of what was found.

@@ -26,8 +26,8 @@ use crate::target::Target;
 pub(crate) fn run(options: &Doctor) -> Outcome {
     let form = form(options)?;
     let earlier = options.verify.as_deref().map(record::read).transpose()?;
-    let through = Target::resolve(&options.url)?;
-    let beside = options.against.as_deref().map(Target::resolve).transpose()?;
+    let through = Target::resolve(&options.url)?.plain()?;
+    let beside = options.against.as_deref().map(|url| Target::resolve(url)?.plain()).transpose()?;
     let keep = options.out.as_deref().map(record::create).transpose()?;
     let mut native = Native {
         base: base(&through, earlier.as_ref())?,

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use measure::Span;
-use recv_client::Form;
+use recv_client::{Form, Trust};
 
 use crate::cli::seed;
 use crate::exit::{Exit, Outcome, Problem};
@@ -12,7 +12,7 @@ use crate::out::print;
 use crate::probe::against::Comparison;
 use crate::probe::asking::{Native, Place};
 use crate::probe::body::{self, Sent};
-use crate::probe::cli::Probe;
+use crate::probe::cli::{Probe, Version};
 use crate::probe::document::{self, Document, Requests};
 use crate::probe::engine::{Played, play};
 use crate::probe::ledger::Origin;
@@ -34,8 +34,7 @@ pub(crate) fn run(options: &Probe) -> Outcome {
         options.key_file.as_deref(),
         &options.key_header,
     )?;
-    let url = resolve(&options.url)?;
-    let against = options.against.as_deref().map(resolve).transpose()?;
+    let (url, against) = targets(options)?;
     let shape = options.shape.or_else(|| body::shape_of_path(url.bare_path()));
     let sent = body::sent(options, shape)?;
     let form = form(options, &sent, &secrets)?;
@@ -94,10 +93,23 @@ pub(crate) fn run(options: &Probe) -> Outcome {
     finish(options, &document, store.as_ref())
 }
 
-fn resolve(text: &str) -> Result<Target, Problem> {
-    let target = Target::resolve(text)?;
-    secret::check_url(&target)?;
-    Ok(target)
+/// Both ways, with whom to trust on them.
+fn targets(options: &Probe) -> Result<(Target, Option<Target>), Problem> {
+    let resolve = |text: &str| -> Result<Target, Problem> {
+        let target = Target::resolve(text)?;
+        secret::check_url(&target)?;
+        Ok(target)
+    };
+    let url = resolve(&options.url)?;
+    let against = options.against.as_deref().map(resolve).transpose()?;
+    let secure = url.is_secure() || against.as_ref().is_some_and(Target::is_secure);
+    if options.cacert.is_some() && !secure {
+        return Err(Problem::usage("--cacert is for https: no URL here is one"));
+    }
+    let trust = secure.then(|| Trust::of(options.cacert.as_deref())).transpose();
+    let trust = trust.map_err(Problem::usage)?;
+    let spoken = |target: Target| target.spoken(Version::http(options.http), trust.as_ref());
+    Ok((spoken(url)?, against.map(spoken).transpose()?))
 }
 
 fn played(options: &Probe, plan: &Plan, native: &mut Native, store: &mut Option<Store>) -> Played {

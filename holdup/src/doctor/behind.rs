@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measure::clock::{ClockSync, RoundTrip};
 use measure::{Ledger, RunId, Span, Stamp};
-use recv_client::{Ask, FetchError, Form, Limit, Page};
+use recv_client::{FetchError, Form, Limit, Page};
 use serde_json::Value;
 
 use super::budget::Budget;
@@ -93,8 +93,7 @@ impl Asker<'_> {
         if !self.budget.take() {
             return None;
         }
-        let mut ask = Ask::plain(self.target.address, String::new());
-        ask.target = self.target.to(path);
+        let mut ask = self.target.ask(path);
         let fields = self.target.form(self.form).fields;
         ask.form = Form { fields, ..Form::default() };
         ask.options.read_timeout = Some(PATIENCE);

@@ -95,8 +95,7 @@ impl Native {
             }
             None => target.path(),
         };
-        let mut ask = Ask::plain(target.address, String::new());
-        ask.target = target.to(path);
+        let mut ask = target.ask(path);
         ask.headers = experiment.headers();
         ask.accept_encoding = experiment.accept_encoding();
         ask.form = target.form(&self.form);

@@ -4,7 +4,7 @@
 use measure::Span;
 use measure::stats::{Difference, between_pairs, median, nearest_rank};
 use measure::units::decimal;
-use measure::verdict::{Finding, Sure, Thresholds, Verdict, of_cell};
+use measure::verdict::{Finding, Sure, Thresholds, Verdict, of_several};
 use serde::{Deserialize, Serialize};
 
 use super::plan::Way;
@@ -89,7 +89,8 @@ impl Comparison {
             ),
             gap_us: of(|row| median(&row.answer.text_gaps).map(|it| it.as_micros() as f64), middle),
             one_delivery: of(|row| row.answer.in_one_delivery().map(f64::from), mean),
-            verdict: (!sound.is_empty()).then(|| of_cell(&sound, &Thresholds::standard())),
+            verdict: (!sound.is_empty())
+                .then(|| of_several(&sound, "pairs", &Thresholds::standard())),
             sentences: Vec::new(),
         };
         comparison.sentences.push(between(url, against));

@@ -51,8 +51,7 @@ impl Native {
     }
 
     fn request(&self, target: &Target, prompt: usize) -> Ask {
-        let mut ask = Ask::plain(target.address, String::new());
-        ask.target = target.to(target.path());
+        let mut ask = target.ask(target.path());
         ask.headers = self.headers;
         ask.accept_encoding.clone_from(&self.accept_encoding);
         ask.form = target.form(&self.form);
@@ -125,8 +124,8 @@ impl Asker for Native {
         let target = self.place(step.way).target.clone();
         let ask = self.request(&target, step.prompt);
         let Came { observed, record, left } = read(&ask, self.shape, self.bytes, self.time);
-        let Observed { mut arrivals, head, .. } = observed;
-        take_frames(&mut arrivals, &record);
+        let Observed { mut arrivals, head, transport, .. } = observed;
+        record.enter(&mut arrivals);
         let answer = ChatAnswer::of(&record, arrivals.call, arrivals.status, &arrivals.end);
         let seen = Seen {
             arrivals: &arrivals,
@@ -136,6 +135,7 @@ impl Asker for Native {
             left,
             target: &target,
             way: step.way,
+            shaken: transport.tls.is_some(),
         };
         let (kind, line) = kind::of(&seen);
         let judged = judged(&arrivals, &record, kind);
@@ -156,8 +156,13 @@ impl Asker for Native {
             retry_after: header("retry-after"),
             server: header("server"),
             via: header("via"),
+            http: transport.protocol,
+            tls: transport.tls.as_ref().map(|tls| tls.version.clone()),
             connect_us: since(arrivals.connected),
+            tls_us: since(transport.tls.as_ref().map(|tls| tls.handshake_done)),
             head_us: since(arrivals.head),
+            records_per_read: per_read(&transport.records_per_read),
+            data_frames_per_read: per_read(&transport.data_frames_per_read),
             total_us: arrivals.ended - arrivals.call,
             answer,
             finish: record.finish.clone(),
@@ -186,24 +191,15 @@ impl Asker for Native {
                 row.run = Some(timed.run);
             }
         }
-        let run = Run { row, record, arrivals }.cleaned(&self.secrets, self.keep_text);
+        let run = Run { row, record, arrivals, transport }.cleaned(&self.secrets, self.keep_text);
         Asked { run, judged }
     }
 }
 
-/// Gives the arrivals the answer's own frames: the native reader knows those of event streams
-/// alone. Both list the reads that brought a part of the body, in order.
-fn take_frames(arrivals: &mut Arrivals, record: &ChatRecord) {
-    let mut read = 0;
-    for delivery in &mut arrivals.deliveries {
-        delivery.frames.clear();
-        if delivery.body_bytes.is_some_and(|bytes| bytes > 0) {
-            delivery.frames.extend(record.frames_of_read(read));
-            read += 1;
-        }
-    }
-    arrivals.foreign_frames = record.foreign_frames;
-    arrivals.tail_bytes = if record.event_cut { record.tail_bytes } else { 0 };
+/// Units by the reads that brought the end of one; absent where there were none.
+fn per_read(units: &[u32]) -> Option<f64> {
+    let reads = units.iter().filter(|units| **units > 0).count();
+    (reads > 0).then(|| f64::from(units.iter().sum::<u32>()) / reads as f64)
 }
 
 /// The arrivals by which an answer is judged; absent where there is nothing to judge.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use measure::cell::HeaderSet;
 use measure::chat::Shape;
+use recv_client::Http;
 
 use crate::ci::Files;
 
@@ -17,7 +18,7 @@ const MAX_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct Probe {
-    /// The endpoint, as its clients reach it: http://HOST[:PORT]/PATH
+    /// The endpoint, as its clients reach it: http[s]://HOST[:PORT]/PATH
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Another way to the same service, such as round the proxy; the two are asked in turn
@@ -71,6 +72,12 @@ pub(crate) struct Probe {
     /// Whose headers to send: a browser's, which offer gzip, br and zstd, or curl's
     #[arg(long = "as", value_name = "WHO", default_value = "browser")]
     pub(crate) who: Who,
+    /// Which HTTP to speak [default: as a browser: over TLS what the server chooses, else 1.1]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) http: Option<Version>,
+    /// A file of certificates in PEM to trust besides the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
     /// Accept-Encoding instead of that; identity to compare
     #[arg(long, value_name = "CODINGS")]
     pub(crate) accept_encoding: Option<String>,
@@ -128,6 +135,28 @@ impl Who {
         match self {
             Who::Browser => "browser",
             Who::Curl => "curl",
+        }
+    }
+}
+
+/// Which HTTP is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Version {
+    /// HTTP/1.1 alone.
+    #[value(name = "1.1")]
+    One,
+    /// HTTP/2 alone; without TLS by prior knowledge.
+    #[value(name = "2")]
+    Two,
+}
+
+impl Version {
+    /// As the reader has it.
+    pub(crate) fn http(asked: Option<Version>) -> Http {
+        match asked {
+            None => Http::Negotiated,
+            Some(Version::One) => Http::One,
+            Some(Version::Two) => Http::Two,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::probe::plan::Plan;
 use measure::chat::{ChatAnswer, ChatRecord};
+use measure::transport::Transport;
 use measure::{Delivery, End, FrameMark, Reader, RunId, Stamp, Verdict};
 
 /// Answers as it is told, and takes notes.
@@ -36,8 +37,13 @@ impl Asker for Fake<'_> {
             retry_after: None,
             server: None,
             via: None,
+            http: None,
+            tls: None,
             connect_us: None,
+            tls_us: None,
             head_us: None,
+            records_per_read: None,
+            data_frames_per_read: None,
             total_us: Span::ZERO,
             answer,
             finish: None,
@@ -49,7 +55,7 @@ impl Asker for Fake<'_> {
             run: None,
             text: None,
         };
-        Asked { run: Run { row, record, arrivals }, judged }
+        Asked { run: Run { row, record, arrivals, transport: Transport::default() }, judged }
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     Broken,
     /// It said nothing before the limit.
     Silent,
+    /// TLS could not be had: a certificate that is refused, or a server without it.
+    Tls,
     /// No connection.
     Unreachable,
 }
@@ -61,13 +63,14 @@ impl Kind {
             Kind::WrongType => "of a wrong type",
             Kind::Broken => "broken off",
             Kind::Silent => "silent",
+            Kind::Tls => "refused for their TLS",
             Kind::Unreachable => "not reached",
         }
     }
 
     /// Whether the next request would come to the same, so that none is made.
     pub(crate) fn stays(self) -> bool {
-        matches!(self, Kind::Login | Kind::Redirect | Kind::Refused | Kind::Unreachable)
+        matches!(self, Kind::Login | Kind::Redirect | Kind::Refused | Kind::Tls | Kind::Unreachable)
     }
 }
 
@@ -81,6 +84,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) left: Option<String>,
     pub(crate) target: &'a Target,
     pub(crate) way: Way,
+    /// Whether the TLS handshake was done.
+    pub(crate) shaken: bool,
 }
 
 /// What it is, and the line that says so; an answer has none.
@@ -196,6 +201,9 @@ fn nothing(seen: &Seen<'_>) -> (Kind, String) {
     match &arrivals.end {
         End::Failed { what } if arrivals.connected.is_none() => {
             (Kind::Unreachable, format!("{what}{other}: check that it runs, and the address"))
+        }
+        End::Failed { what } if seen.target.is_secure() && !seen.shaken => {
+            (Kind::Tls, what.clone())
         }
         End::Failed { what } => (Kind::Broken, format!("before its answer: {what}")),
         End::TimedOut { limit_us } => {

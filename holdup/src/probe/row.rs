@@ -3,6 +3,7 @@
 use measure::chat::{ChatAnswer, ChatRecord};
 use measure::measurement::Outcome;
 use measure::stats::Spread;
+use measure::transport::{Protocol, Transport};
 use measure::verdict::answers::Shown;
 use measure::verdict::{Finding, Verdict};
 use measure::{Arrivals, RunId, Span};
@@ -47,12 +48,27 @@ pub(crate) struct Row {
     /// See [`Row::server`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) via: Option<String>,
+    /// The HTTP that was spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) http: Option<Protocol>,
+    /// The version of TLS; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tls: Option<String>,
     /// Call to the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) connect_us: Option<Span>,
+    /// Call to the end of the TLS handshake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tls_us: Option<Span>,
     /// Call to the response's head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head_us: Option<Span>,
+    /// TLS records by the reads that brought the end of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) records_per_read: Option<f64>,
+    /// HTTP/2 DATA frames by the reads that brought the end of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data_frames_per_read: Option<f64>,
     /// Call to the end.
     pub(crate) total_us: Span,
     /// The figures.
@@ -92,6 +108,8 @@ pub(crate) struct Run {
     pub(crate) record: ChatRecord,
     /// The same as every other reader has it, with the socket's own bytes and stamps.
     pub(crate) arrivals: Arrivals,
+    /// What carried it.
+    pub(crate) transport: Transport,
 }
 
 impl Row {

@@ -2,7 +2,7 @@
 
 use comfy_table::CellAlignment;
 use measure::Span;
-use measure::stats::{Difference, Spread};
+use measure::stats::{Difference, RatioSpread, Spread};
 use measure::units::decimal;
 use measure::verdict::{Sure, Verdict};
 
@@ -16,8 +16,9 @@ use crate::table;
 /// The figures' names, and where they are in a pool.
 type Figure = (&'static str, fn(&WayResult) -> Option<&Spread>);
 
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 10] = [
     ("connection", |way| way.connect_us.as_ref()),
+    ("TLS", |way| way.tls_us.as_ref()),
     ("head", |way| way.head_us.as_ref()),
     ("first byte", |way| way.shown().0.first_byte_us.as_ref()),
     ("first event", |way| way.shown().0.first_event_us.as_ref()),
@@ -122,9 +123,13 @@ fn figures(ways: &[&WayResult], document: &Document) -> String {
         table.add_row(row);
     }
     table.add_row(ratios("frames per read", ways, two, columns, |way| {
-        let it = way.shown().0.frames_per_read.as_ref()?;
-        Some((decimal(it.median, 2), format!("{} – {}", decimal(it.min, 2), decimal(it.max, 2))))
+        told_ratio(way.shown().0.frames_per_read.as_ref())
     }));
+    for (name, of) in UNITS {
+        if ways.iter().any(|way| of(way).is_some()) {
+            table.add_row(ratios(name, ways, two, columns, of));
+        }
+    }
     if ways.iter().any(|way| way.tokens_per_second.is_some()) {
         table.add_row(ratios("tokens per second", ways, two, columns, |way| {
             let it = way.tokens_per_second.as_ref()?;
@@ -137,6 +142,18 @@ fn figures(ways: &[&WayResult], document: &Document) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table::lines(&table)
+}
+
+/// Units of what carries the frames.
+const UNITS: [(&str, Ratio); 2] = [
+    ("TLS records per read", |way| told_ratio(way.records_per_read.as_ref())),
+    ("DATA frames per read", |way| told_ratio(way.data_frames_per_read.as_ref())),
+];
+
+fn told_ratio(found: Option<&RatioSpread>) -> Option<(String, String)> {
+    let found = found?;
+    let range = format!("{} – {}", decimal(found.min, 2), decimal(found.max, 2));
+    Some((decimal(found.median, 2), range))
 }
 
 type Ratio = fn(&WayResult) -> Option<(String, String)>;
@@ -203,8 +220,13 @@ fn counted(way: &WayResult, two: bool) -> String {
         (true, Way::Url) => "The URL: ".into(),
         (true, Way::Against) => "The other way: ".into(),
     };
+    let spoken = match (way.http, &way.tls) {
+        (Some(http), Some(tls)) => format!(" over {} and {tls}", http.name()),
+        (Some(http), None) => format!(" over {}", http.name()),
+        (None, _) => String::new(),
+    };
     let complete = way.kinds.get(&Kind::Complete).copied().unwrap_or_default();
-    let mut text = format!("{who}{complete} of {all} answers complete");
+    let mut text = format!("{who}{complete} of {all} answers complete{spoken}");
     for (kind, count) in way.kinds.iter().filter(|(kind, _)| **kind != Kind::Complete) {
         text.push_str(&format!(", {count} {}", kind.words()));
     }
@@ -215,8 +237,11 @@ fn counted(way: &WayResult, two: bool) -> String {
     if let Some(events) = way.text_events.filter(|_| way.count() > 0) {
         text.push_str(&format!("; {} with text in the median", events));
     }
-    if let Some(clock) = way.clock_uncertainty_us {
-        text.push_str(&format!("; Holdup's emitter stands behind, its clock known to ± {clock}"));
+    match way.clock_uncertainty_us {
+        Some(Span::ZERO) => text.push_str("; Holdup's emitter stands behind, on this clock"),
+        Some(clock) => text
+            .push_str(&format!("; Holdup's emitter stands behind, its clock known to ± {clock}")),
+        None => {}
     }
     text
 }
@@ -240,6 +265,10 @@ fn lines(document: &Document) -> Vec<String> {
 fn hint(document: &Document) -> String {
     let told = &document.verdict;
     let alone = document.comparison.is_none() && !told.timed;
+    let held = matches!(
+        told.name,
+        Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind
+    );
     let text = match (told.name, told.sure) {
         (Verdict::Held | Verdict::Corked | Verdict::BufferBursts, Some(Sure::Likely)) if alone => {
             "Whether the path or the service itself does that, shows another way to it: --against URL"
@@ -248,6 +277,7 @@ fn hint(document: &Document) -> String {
             "More would tell: longer answers, more of them (--repeat), or another way to it (--against URL)"
         }
         (Verdict::CannotTell, _) => "More would tell: longer answers, or more of them (--repeat)",
+        _ if held => "What does that, and the cure: holdup doctor, with the same URL",
         _ => return String::new(),
     };
     format!("\n{text}.\n")

@@ -6,6 +6,7 @@ use measure::Span;
 use measure::chat::{ChatAnswer, ChatPool, Events};
 use measure::measurement::Outcome;
 use measure::stats::{RatioSpread, Spread};
+use measure::transport::Protocol;
 use measure::verdict::answers::of_answers;
 use measure::verdict::arrivals::Sighting;
 use measure::verdict::{Finding, Sure, Thresholds, Verdict};
@@ -47,6 +48,12 @@ pub(crate) struct WayResult {
     /// Who says to have passed it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) via: Option<String>,
+    /// The HTTP that was spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) http: Option<Protocol>,
+    /// The version of TLS; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tls: Option<String>,
     /// Figures of the complete answers.
     pub(crate) answers: ChatPool,
     /// The same of answers that were left at our limit, as far as they went.
@@ -55,9 +62,18 @@ pub(crate) struct WayResult {
     /// Call to the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) connect_us: Option<Spread>,
+    /// Call to the end of the TLS handshake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tls_us: Option<Spread>,
     /// Call to the response's head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head_us: Option<Spread>,
+    /// TLS records by the reads that brought the end of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) records_per_read: Option<RatioSpread>,
+    /// HTTP/2 DATA frames by the reads that brought the end of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data_frames_per_read: Option<RatioSpread>,
     /// Events with text of an answer, in the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text_events: Option<Events>,
@@ -108,10 +124,17 @@ impl WayResult {
             kinds,
             server: first(|row| &row.server),
             via: first(|row| &row.via),
+            http: rows.iter().find_map(|row| row.http),
+            tls: first(|row| &row.tls),
             answers: ChatPool::of(&not_left),
             left: (!left.is_empty()).then(|| of_rows(&left)),
             connect_us: Spread::of(shown.iter().filter_map(|row| row.connect_us)),
+            tls_us: Spread::of(shown.iter().filter_map(|row| row.tls_us)),
             head_us: Spread::of(shown.iter().filter_map(|row| row.head_us)),
+            records_per_read: RatioSpread::of(shown.iter().filter_map(|row| row.records_per_read)),
+            data_frames_per_read: RatioSpread::of(
+                shown.iter().filter_map(|row| row.data_frames_per_read),
+            ),
             text_events: text_events.get(text_events.len().saturating_sub(1) / 2).copied(),
             tokens_per_second: RatioSpread::of(shown.iter().filter_map(rate)),
             path_hold_us: Spread::of(holds),

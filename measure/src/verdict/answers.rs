@@ -7,7 +7,7 @@
 
 use super::arrivals::{Origin, Sighting, of_arrivals};
 use super::shape::Shape;
-use super::{Finding, Sure, Thresholds, Verdict, of_cell};
+use super::{Finding, Sure, Thresholds, Verdict, of_several};
 use crate::arrivals::Arrivals;
 use crate::units::Span;
 
@@ -46,7 +46,7 @@ pub fn of_answers(answers: &[(Shown, Option<Span>)], thresholds: &Thresholds) ->
                 (Finding { name, ..shown.sighting.finding.clone() }, *ttft)
             })
             .collect();
-        of_cell(&named, thresholds)
+        of_several(&named, "answers", thresholds)
     };
     let told = pooled(false);
     if told.name != Verdict::CannotTell {

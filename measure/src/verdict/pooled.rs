@@ -6,6 +6,15 @@ use crate::units::Span;
 /// What the accepted runs of a cell show together: the verdict that enough of them share,
 /// with the sentence of the run whose TTFT is the median among them.
 pub fn of_cell(runs: &[(Finding, Option<Span>)], thresholds: &Thresholds) -> Finding {
+    of_several(runs, "runs", thresholds)
+}
+
+/// The same with a word for what they are.
+pub fn of_several(
+    runs: &[(Finding, Option<Span>)],
+    word: &str,
+    thresholds: &Thresholds,
+) -> Finding {
     let mut different: Vec<Verdict> = Vec::new();
     for (finding, _) in runs {
         if let Err(place) = different.binary_search(&finding.name) {
@@ -21,7 +30,7 @@ pub fn of_cell(runs: &[(Finding, Option<Span>)], thresholds: &Thresholds) -> Fin
             different.iter().map(|name| format!("{} {}", count(*name), name.name())).collect();
         return Finding::new(
             Verdict::CannotTell,
-            format!("the {} runs disagree: {}", runs.len(), said.join(", ")),
+            format!("the {} {word} disagree: {}", runs.len(), said.join(", ")),
         );
     }
     let agreeing: Vec<&(Finding, Option<Span>)> =
@@ -41,7 +50,7 @@ pub fn of_cell(runs: &[(Finding, Option<Span>)], thresholds: &Thresholds) -> Fin
     let because = in_middle.0.because.clone();
     let because = match runs.len() {
         1 => because,
-        all => format!("{} of {all} runs; in the middle one: {because}", agreeing.len()),
+        all => format!("{} of {all} {word}; in the middle one: {because}", agreeing.len()),
     };
     Finding::new(most, because)
 }
