@@ -1,5 +1,6 @@
 //! `holdup`: who is holding up my token stream?
 
+mod authority;
 mod browser;
 mod ci;
 mod cli;
