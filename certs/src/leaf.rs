@@ -1,5 +1,6 @@
 //! What a server shows: a certificate for localhost and the loopback addresses, and its key.
 
+use std::fmt;
 use std::fs;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -134,5 +135,12 @@ impl Leaf {
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         config.send_tls13_tickets = 0;
         Ok(Arc::new(config))
+    }
+}
+
+impl fmt::Debug for Leaf {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Leaf").field("certificate", &self.certificate_pem).finish_non_exhaustive()
     }
 }

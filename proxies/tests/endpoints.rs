@@ -11,7 +11,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{BODY, Origin, PROXIES, executable, get, options, start};
+use common::{BODY, Origin, PROXIES, executable, get, options, start, tls};
 use proxies::source::Cache;
 use proxies::{Proxies, ProxyError, Registry, Sources, StartError, StartOptions};
 
@@ -47,17 +47,26 @@ fn check(name: &str) {
             || program.source.to_string() == "system"
     );
 
-    let answer = get(running.listen(), "/stream", "");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let endpoint = running.endpoint().clone();
+    let answer = if endpoint.tls {
+        tls::get_h2(running.listen(), "/stream")
+    } else {
+        get(running.listen(), "/stream", "")
+    };
+    assert!(endpoint.tls || answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains(BODY), "{answer}");
     assert_eq!((origin.connections(), origin.heads().len()), (1, 1));
 
-    let endpoint = running.endpoint();
     let line = origin.heads()[0].lines().next().unwrap().to_ascii_lowercase();
     assert!(line.ends_with(endpoint.upstream_protocol.as_str()), "{line}");
     std::thread::sleep(SETTLE);
     // Another URL: a cache must not answer by itself.
-    let again = get(running.listen(), "/stream?again", "");
+    let again = if endpoint.tls {
+        tls::get_h1(running.listen(), "/stream?again")
+    } else {
+        get(running.listen(), "/stream?again", "")
+    };
+    assert!(again.starts_with("HTTP/1.1 200"), "{again}");
     assert!(again.contains(BODY), "{again}");
     if let Some(pooled) = endpoint.pooled {
         assert_eq!(origin.connections() == 1, pooled, "pooled: {}", origin.heads()[1]);
@@ -128,6 +137,13 @@ endpoints! {
     apache_buffer = "apache-buffer",
     apache_ext_filter = "apache-ext-filter",
     varnish_no_stream = "varnish-no-stream",
+    nginx_tls = "nginx-tls",
+    nginx_http10_tls = "nginx-http10-tls",
+    caddy_tls = "caddy-tls",
+    traefik_tls = "traefik-tls",
+    haproxy_tls = "haproxy-tls",
+    haproxy_no_delay_tls = "haproxy-no-delay-tls",
+    envoy_tls = "envoy-tls",
 }
 
 /// A stand-in for HAProxy that says its version and otherwise does as it is told.

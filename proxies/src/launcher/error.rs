@@ -23,6 +23,22 @@ pub enum StartError {
         /// Why.
         error: io::Error,
     },
+    /// It speaks TLS, and nobody gave it a certificate.
+    #[error(
+        "cannot start {endpoint}: it speaks TLS and was given no certificate; start it with one of the local authority"
+    )]
+    NoCertificate {
+        /// The endpoint.
+        endpoint: EndpointName,
+    },
+    /// Its certificate cannot be written.
+    #[error("cannot start {endpoint}: {error}")]
+    Certificate {
+        /// The endpoint.
+        endpoint: EndpointName,
+        /// Why.
+        error: certs::Error,
+    },
     /// Its port was taken by another each time.
     #[error(
         "cannot start {endpoint}: its port was taken by another process {PORT_TRIES} times (last {address}); choose another or end that process"

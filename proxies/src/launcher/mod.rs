@@ -10,7 +10,10 @@ mod running;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
+
+use certs::Leaf;
 
 use crate::registry::{Endpoint, Engine};
 use crate::source::Program;
@@ -42,6 +45,8 @@ pub struct StartOptions {
     pub ready_limit: Duration,
     /// What supervises it.
     pub supervisor: Supervisor,
+    /// What an endpoint that speaks TLS shows; the others need none.
+    pub leaf: Option<Arc<Leaf>>,
 }
 
 impl StartOptions {
@@ -53,7 +58,7 @@ impl StartOptions {
     /// The same with another supervisor.
     pub fn with_supervisor(supervisor: Supervisor) -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Self { listen, ready_limit: READY_LIMIT, supervisor }
+        Self { listen, ready_limit: READY_LIMIT, supervisor, leaf: None }
     }
 }
 

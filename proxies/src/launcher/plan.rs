@@ -66,6 +66,20 @@ impl<'a> Plan<'a> {
             values.set_path("companion", &scratch.path().join(companion.file_name()));
         }
 
+        if endpoint.tls {
+            let name = || endpoint.name.clone();
+            let leaf = options
+                .leaf
+                .as_ref()
+                .ok_or_else(|| StartError::NoCertificate { endpoint: name() })?;
+            let files = leaf
+                .write_into(scratch.path())
+                .map_err(|error| StartError::Certificate { endpoint: name(), error })?;
+            values.set_path("certificate", &files.chain);
+            values.set_path("certificate_key", &files.key);
+            values.set_path("certificate_and_key", &files.both);
+        }
+
         let mut files = Vec::new();
         for file in std::iter::once(&endpoint.config).chain(&endpoint.companions) {
             let text = values
@@ -150,7 +164,9 @@ mod tests {
     fn rendering_leaves_no_placeholder() {
         let registry = Registry::embedded().unwrap();
         let upstream: SocketAddr = "127.0.0.1:7".parse().unwrap();
-        let options = StartOptions::with_supervisor(Supervisor::program("/none"));
+        let leaf = certs::Authority::in_memory().unwrap().leaf().unwrap();
+        let bare = StartOptions::with_supervisor(Supervisor::program("/none"));
+        let options = StartOptions { leaf: Some(leaf.into()), ..bare.clone() };
         for endpoint in registry.endpoints() {
             let engine = registry.engine_of(endpoint);
             let program = Program {
@@ -162,6 +178,13 @@ mod tests {
                 sha256: "0".repeat(64).parse::<Sha256Hash>().unwrap(),
             };
             let plan = Plan::new(endpoint, engine, &program, upstream, &options).unwrap();
+            let without = Plan::new(endpoint, engine, &program, upstream, &bare).err();
+            assert_eq!(
+                matches!(without, Some(StartError::NoCertificate { .. })),
+                endpoint.tls,
+                "{}: {without:?}",
+                endpoint.name
+            );
             let mut whole = String::new();
             for file in &plan.files {
                 assert!(!file.text.contains("{{") && !file.text.contains("}}"), "{}", file.path);

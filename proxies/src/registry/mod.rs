@@ -192,6 +192,8 @@ pub struct Endpoint {
     pub companions: Vec<ConfigFile>,
     /// Whether it runs when nobody names endpoints.
     pub default: bool,
+    /// Whether it speaks TLS to its clients, with HTTP/2 and HTTP/1.1 above it.
+    pub tls: bool,
     /// What it speaks to the origin.
     pub upstream_protocol: UpstreamProtocol,
     /// Whether the request of a second client goes over the connection to the origin that

@@ -65,6 +65,8 @@ pub(super) struct RawEndpoint {
     #[serde(default)]
     default: bool,
     #[serde(default)]
+    tls: bool,
+    #[serde(default)]
     upstream_protocol: UpstreamProtocol,
     pooled: Option<bool>,
 }
@@ -87,6 +89,7 @@ impl RawEndpoint {
             config,
             companions,
             default: self.default,
+            tls: self.tls,
             upstream_protocol: self.upstream_protocol,
             pooled: self.pooled,
         })

@@ -4,6 +4,8 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a helper of a test may panic as the test itself may")]
 
+pub(crate) mod tls;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -28,7 +30,9 @@ pub(crate) static PROXIES: LazyLock<Proxies> =
     LazyLock::new(|| Proxies::of_user(Vec::new()).unwrap());
 
 pub(crate) fn options() -> StartOptions {
-    StartOptions::with_supervisor(Supervisor::program(SUPERVISOR))
+    let leaf = tls::AUTHORITY.leaf().unwrap();
+    let options = StartOptions::with_supervisor(Supervisor::program(SUPERVISOR));
+    StartOptions { leaf: Some(leaf.into()), ..options }
 }
 
 /// An emitter of one frame that notes the head of each request and its connection.
