@@ -130,7 +130,9 @@ async fn plain(io: Stamped, served: Served, mut closing: watch::Receiver<bool>, 
     };
     let connection = io.connection();
     if h2 {
-        h2::serve(io, connection.multiplexed(), served.router, served.pacer, closing).await;
+        // Boxed: connections of HTTP/1, ten thousand of them, are not to carry its room.
+        let serving = h2::serve(io, connection.multiplexed(), served.router, served.pacer, closing);
+        Box::pin(serving).await;
     } else {
         http1(io, connection, served, closing).await;
     }
@@ -154,7 +156,7 @@ async fn secured(
     let connection = if h2 { connection.multiplexed() } else { connection };
     let io = Secured::new(stream, connection.clone());
     if h2 {
-        h2::serve(io, connection, served.router, served.pacer, closing).await;
+        Box::pin(h2::serve(io, connection, served.router, served.pacer, closing)).await;
     } else {
         http1(io, connection, served, closing).await;
     }

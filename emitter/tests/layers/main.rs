@@ -221,6 +221,29 @@ fn a_stream_that_is_reset_is_broken_and_its_neighbour_goes_on() {
 }
 
 #[test]
+fn a_client_that_leaves_is_in_every_ledger_of_its_connection() {
+    let (emitter, authority) = emitter();
+    for (speaks, streams) in
+        [(Speaks::H1Tls, [1].as_slice()), (Speaks::H2Tls, &[1, 3]), (Speaks::H2c, &[1, 3])]
+    {
+        let run = |stream: u32| RunId(70 + 10 * speaks as u128 + u128::from(stream));
+        let mut client = Client::connect(&emitter, &authority, speaks);
+        for stream in streams {
+            let run = run(*stream);
+            client.get(*stream, &format!("/stream?run={run}&frames=10000&interval_ms=10"));
+        }
+        for stream in streams {
+            until(&emitter, run(*stream), |ledger| !ledger.entries.is_empty());
+        }
+        drop(client);
+        for stream in streams {
+            let ledger = until(&emitter, run(*stream), |ledger| ledger.broken.is_some());
+            assert!(ledger.broken.unwrap().contains("client left"), "{speaks:?}");
+        }
+    }
+}
+
+#[test]
 fn a_stop_ends_streams_cleanly_on_every_protocol() {
     for speaks in [Speaks::H1Tls, Speaks::H2Tls, Speaks::H2c] {
         let (mut emitter, authority) = emitter();
