@@ -7,7 +7,7 @@ mod common;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use common::{BULK, Origin, ask, get, start, until};
+use common::{BODY, BULK, LONG, Origin, ask, get, start, tls, until};
 
 /// Whether a stream of many small frames comes compressed to a client that accepts gzip.
 fn is_compressed(endpoint: &str) -> Option<bool> {
@@ -38,6 +38,32 @@ fn compression_is_where_the_name_says() {
         let seen = is_compressed(endpoint);
         println!("{endpoint}: {seen:?}");
         assert!(seen.is_none_or(|seen| seen == compressed), "{endpoint}: {seen:?}");
+    }
+}
+
+/// One stream, one proxy, two answers: which one a client gets is a matter of its protocol.
+#[test]
+fn the_clients_protocol_decides_what_is_held() {
+    // Frames 1 ms apart: held, they come in a few pieces; live, in dozens even on a busy machine.
+    let (held, live) = (|pieces| pieces <= 10, |pieces| pieces >= 20);
+    for (endpoint, h1_is_live, h2_is_live) in [
+        ("haproxy-tls", false, true),
+        ("haproxy-no-delay-tls", true, true),
+        // Its TLS layer gathers up to 16 KB unless a flush is asked for, and a buffered answer
+        // asks for none. HTTP/2 does.
+        ("nginx-tls", false, true),
+        ("nginx-buffering-off-tls", true, true),
+        ("nginx-http10-tls", false, false),
+    ] {
+        let Some(running) = start(endpoint, &Origin::start()) else { continue };
+        let h1 = tls::get_h1(running.listen(), "/stream/long");
+        let h2 = tls::get_h2(running.listen(), "/stream/long");
+        println!("{endpoint}: {} pieces over HTTP/1.1, {} over HTTP/2", h1.pieces, h2.pieces);
+        for (answer, is_live) in [(h1, h1_is_live), (h2, h2_is_live)] {
+            assert_eq!(answer.text.matches(BODY).count(), LONG, "{endpoint}");
+            let as_expected = if is_live { live(answer.pieces) } else { held(answer.pieces) };
+            assert!(as_expected, "{endpoint}: {} pieces", answer.pieces);
+        }
     }
 }
 

@@ -49,7 +49,7 @@ fn check(name: &str) {
 
     let endpoint = running.endpoint().clone();
     let answer = if endpoint.tls {
-        tls::get_h2(running.listen(), "/stream")
+        tls::get_h2(running.listen(), "/stream").text
     } else {
         get(running.listen(), "/stream", "")
     };
@@ -62,7 +62,7 @@ fn check(name: &str) {
     std::thread::sleep(SETTLE);
     // Another URL: a cache must not answer by itself.
     let again = if endpoint.tls {
-        tls::get_h1(running.listen(), "/stream?again")
+        tls::get_h1(running.listen(), "/stream?again").text
     } else {
         get(running.listen(), "/stream?again", "")
     };
@@ -138,6 +138,7 @@ endpoints! {
     apache_ext_filter = "apache-ext-filter",
     varnish_no_stream = "varnish-no-stream",
     nginx_tls = "nginx-tls",
+    nginx_buffering_off_tls = "nginx-buffering-off-tls",
     nginx_http10_tls = "nginx-http10-tls",
     caddy_tls = "caddy-tls",
     traefik_tls = "traefik-tls",

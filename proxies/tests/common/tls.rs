@@ -40,23 +40,30 @@ fn connect(address: SocketAddr, protocols: &[&str]) -> StreamOwned<ClientConnect
     StreamOwned::new(tls, stream)
 }
 
-/// The whole answer to a request of HTTP/1.1.
-pub(crate) fn get_h1(address: SocketAddr, path: &str) -> String {
+/// What came, and in how many pieces.
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) pieces: usize,
+}
+
+/// The whole answer to a request of HTTP/1.1, head and all.
+pub(crate) fn get_h1(address: SocketAddr, path: &str) -> Answer {
     let mut stream = connect(address, &["http/1.1"]);
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
+    let (mut answer, mut buffer, mut pieces) = (Vec::new(), vec![0; 65_536], 0);
     // Not every proxy says in TLS that it ends; the last chunk says it.
     while !answer.ends_with(b"0\r\n\r\n") {
         match stream.read(&mut buffer) {
             Ok(0) | Err(_) => break,
             Ok(length) => answer.extend_from_slice(&buffer[..length]),
         }
+        pieces += 1;
     }
-    String::from_utf8_lossy(&answer).into_owned()
+    Answer { text: String::from_utf8_lossy(&answer).into_owned(), pieces }
 }
 
 /// The body of the answer to a request of HTTP/2.
-pub(crate) fn get_h2(address: SocketAddr, path: &str) -> String {
+pub(crate) fn get_h2(address: SocketAddr, path: &str) -> Answer {
     let mut stream = connect(address, &["h2", "http/1.1"]);
     let frame = |kind: u8, flags: u8, on: u32, payload: &[u8]| {
         let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();
@@ -75,22 +82,30 @@ pub(crate) fn get_h2(address: SocketAddr, path: &str) -> String {
     request.extend(frame(4, 0, 0, &[]));
     request.extend(frame(1, 0x5, 1, &block));
     stream.write_all(&request).unwrap();
-    let mut body = Vec::new();
+    let (mut body, mut waiting, mut buffer, mut pieces) =
+        (Vec::new(), Vec::new(), vec![0; 65_536], 0);
     loop {
-        let mut head = [0; 9];
-        stream.read_exact(&mut head).unwrap();
-        let [a, b, c, kind, flags, ..] = head;
-        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
-        stream.read_exact(&mut payload).unwrap();
-        match kind {
-            0 => body.extend(payload),
-            // SETTINGS is acknowledged.
-            4 if flags & 1 == 0 => stream.write_all(&frame(4, 1, 0, &[])).unwrap(),
-            3 | 7 => panic!("reset or sent away: {payload:?}"),
-            _ => {}
+        let length = stream.read(&mut buffer).unwrap();
+        assert!(length > 0, "the answer is cut");
+        waiting.extend_from_slice(&buffer[..length]);
+        let before = body.len();
+        while let Some((head, rest)) = waiting.split_at_checked(9) {
+            let (kind, flags) = (head[3], head[4]);
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+            let Some(payload) = rest.get(..length) else { break };
+            match kind {
+                0 => body.extend_from_slice(payload),
+                // SETTINGS is acknowledged.
+                4 if flags & 1 == 0 => stream.write_all(&frame(4, 1, 0, &[])).unwrap(),
+                3 | 7 => panic!("reset or sent away: {payload:?}"),
+                _ => {}
+            }
+            if kind <= 1 && flags & 1 != 0 {
+                pieces += usize::from(body.len() > before);
+                return Answer { text: String::from_utf8_lossy(&body).into_owned(), pieces };
+            }
+            waiting.drain(..9 + length);
         }
-        if kind <= 1 && flags & 1 != 0 {
-            return String::from_utf8_lossy(&body).into_owned();
-        }
+        pieces += usize::from(body.len() > before);
     }
 }
