@@ -4,12 +4,12 @@ use std::future::Future as _;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
-use axum::http::{HeaderMap, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
 use h2::{RecvStream, SendStream};
@@ -112,6 +112,7 @@ async fn answer(
     let (mut head, body) = response.into_parts();
     of_no_connection(&mut head.headers);
     let ended = body.is_end_stream();
+    complete(&mut head.headers, body.size_hint().exact().filter(|_| !ended));
     let stream = respond.send_response(Response::from_parts(head, ()), ended).ok()?;
     if ended { Some(()) } else { send(body, stream).await }
 }
@@ -123,6 +124,16 @@ fn of_no_connection(headers: &mut HeaderMap) {
     }
     headers.remove("keep-alive");
     headers.remove("proxy-connection");
+}
+
+/// What a server adds to an answer by itself, as ours does on HTTP/1.
+fn complete(headers: &mut HeaderMap, length: Option<u64>) {
+    if let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())) {
+        headers.entry(header::DATE).or_insert(date);
+    }
+    if let Some(length) = length {
+        headers.entry(header::CONTENT_LENGTH).or_insert(length.into());
+    }
 }
 
 /// Sends a body: asks it for more only when the client's window has room, each part as it comes.
