@@ -41,6 +41,9 @@ pub enum Http2Error {
     /// The peer speaks HTTP/1.
     #[error("the server answers in HTTP/1, not in HTTP/2: ask with --http 1.1")]
     Http1,
+    /// The peer wants HTTP/1 for this request.
+    #[error("the server wants HTTP/1.1 for this (RST_STREAM HTTP_1_1_REQUIRED): --http 1.1")]
+    Http1Required,
     /// The peer gave the stream up.
     #[error("the server reset the stream (RST_STREAM {0:?})")]
     Reset(Reason),
@@ -61,6 +64,7 @@ pub enum Http2Error {
 impl From<h2::Error> for Http2Error {
     fn from(error: h2::Error) -> Http2Error {
         match error.reason() {
+            Some(Reason::HTTP_1_1_REQUIRED) => Http2Error::Http1Required,
             Some(reason) if error.is_remote() && error.is_go_away() => Http2Error::GoAway(reason),
             Some(reason) if error.is_remote() => Http2Error::Reset(reason),
             Some(reason) => Http2Error::Broken(reason),

@@ -6,7 +6,7 @@ use rustls::{AlertDescription, CertificateError, Error, OtherError, PeerMisbehav
 use rustls_pki_types::UnixTime;
 
 use crate::ask::Http;
-use crate::trust::SelfSigned;
+use crate::trust::{SelfSigned, is_authority_as_server};
 
 /// Names of a certificate that are shown: a line stays a line.
 const NAMES_SHOWN: usize = 4;
@@ -114,6 +114,9 @@ pub enum TlsError {
 /// What the library's error means to someone who asked that host.
 pub(crate) fn explain(error: Error, host: &str, first: &[u8], http: Http) -> TlsError {
     let host = host.to_owned();
+    if is_authority_as_server(&error) {
+        return TlsError::AuthorityAsServer(host);
+    }
     match error {
         Error::InvalidCertificate(fault) => certificate(fault, host),
         Error::InvalidMessage(_) if first.starts_with(b"HTTP/") => TlsError::PlainHttp(host),
@@ -156,8 +159,6 @@ fn certificate(fault: CertificateError, host: String) -> TlsError {
         CertificateError::Other(OtherError(cause)) => {
             if cause.is::<SelfSigned>() {
                 TlsError::SelfSigned(host)
-            } else if cause.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity) {
-                TlsError::AuthorityAsServer(host)
             } else {
                 TlsError::Certificate { host, why: cause.to_string() }
             }

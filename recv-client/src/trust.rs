@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring};
+use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore,
     SignatureScheme,
@@ -48,13 +49,17 @@ impl Trust {
     ///
     /// # Errors
     /// When the file holds none, or nobody is trusted at all.
+    ///
+    /// A server may show a certificate of the file itself, also one that is an authority's own:
+    /// that is what `openssl req -x509` makes.
     pub fn of(cacert: Option<&Path>) -> Result<Trust, TrustError> {
         let system = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
         // Systems carry old certificates that nobody could be verified by: those are passed over.
         roots.add_parsable_certificates(system.certs);
-        for certificate in cacert.map(in_file).transpose()?.into_iter().flatten() {
-            roots.add(certificate).map_err(|error| TrustError::File {
+        let named = cacert.map(in_file).transpose()?.unwrap_or_default();
+        for certificate in &named {
+            roots.add(certificate.clone()).map_err(|error| TrustError::File {
                 file: shown(cacert),
                 why: format!("one is no certificate ({error})"),
             })?;
@@ -64,7 +69,7 @@ impl Trust {
             return Err(TrustError::Nobody(why.unwrap_or_default()));
         }
         let provider = Arc::new(ring::default_provider());
-        Ok(Trust { config: Arc::new(config(roots, provider)?) })
+        Ok(Trust { config: Arc::new(config(roots, named, provider)?) })
     }
 
     /// TLS with a server of that name or address.
@@ -96,6 +101,7 @@ fn in_file(file: &Path) -> Result<Vec<CertificateDer<'static>>, TrustError> {
 
 fn config(
     roots: RootCertStore,
+    named: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 ) -> Result<ClientConfig, rustls::Error> {
     let verifier =
@@ -105,7 +111,7 @@ fn config(
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier(verifier)))
+        .with_custom_certificate_verifier(Arc::new(Verifier { library: verifier, named }))
         .with_no_client_auth();
     // Every connection makes the whole handshake, so that repeated ones are alike.
     config.resumption = Resumption::disabled();
@@ -131,9 +137,13 @@ impl fmt::Debug for Secure {
 pub(crate) struct SelfSigned;
 
 /// The library's own verification, which does not tell a self-signed certificate from one of an
-/// unknown authority.
+/// unknown authority, and takes no authority's own for a server's.
 #[derive(Debug)]
-struct Verifier(Arc<WebPkiServerVerifier>);
+struct Verifier {
+    library: Arc<WebPkiServerVerifier>,
+    /// Certificates that the user named.
+    named: Vec<CertificateDer<'static>>,
+}
 
 impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
@@ -144,15 +154,25 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let unknown = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
-        let verified =
-            self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match verified {
-            Err(error) if error == unknown && is_self_signed(end_entity) => {
-                Err(CertificateError::Other(OtherError(Arc::new(SelfSigned))).into())
-            }
-            verified => verified,
+        let verified = self.library.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        let Err(error) = verified else { return verified };
+        let authority = is_authority_as_server(&error);
+        if authority && self.named.contains(&end_entity.clone().into_owned()) {
+            // The library has found its time to be right before it asked what it is.
+            verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+            return Ok(ServerCertVerified::assertion());
         }
+        let unknown = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        if (authority || error == unknown) && is_self_signed(end_entity) {
+            return Err(CertificateError::Other(OtherError(Arc::new(SelfSigned))).into());
+        }
+        Err(error)
     }
 
     fn verify_tls12_signature(
@@ -161,7 +181,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, certificate, signed)
+        self.library.verify_tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -170,12 +190,21 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, certificate, signed)
+        self.library.verify_tls13_signature(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.library.supported_verify_schemes()
     }
+}
+
+/// Whether the fault is that an authority's certificate stands in a server's place.
+pub(crate) fn is_authority_as_server(error: &rustls::Error) -> bool {
+    let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(cause))) = error
+    else {
+        return false;
+    };
+    cause.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
 }
 
 fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {

@@ -171,6 +171,27 @@ fn a_server_that_does_not_speak_it_is_named() {
 }
 
 #[test]
+fn a_server_that_takes_no_stream_or_wants_http1_is_named() {
+    for (reason, line) in [
+        (Reason::REFUSED_STREAM, "the server reset the stream (RST_STREAM REFUSED_STREAM)"),
+        (
+            Reason::HTTP_1_1_REQUIRED,
+            "the server wants HTTP/1.1 for this (RST_STREAM HTTP_1_1_REQUIRED): --http 1.1",
+        ),
+    ] {
+        let address = raw(move |mut stream| {
+            let _ = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+            // SETTINGS with MAX_CONCURRENT_STREAMS 0, then RST_STREAM of stream 1.
+            stream.write_all(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0]).unwrap();
+            stream.write_all(&[0, 0, 4, 3, 0, 0, 0, 0, 1]).unwrap();
+            stream.write_all(&u32::from(reason).to_be_bytes()).unwrap();
+            std::thread::sleep(PAUSE);
+        });
+        assert_eq!(failure(&observe(&Ask { http: Http::Two, ..bounded(address) })), line);
+    }
+}
+
+#[test]
 fn a_short_answer_is_fetched_whole() {
     let authority = Authority::new();
     let address = http2(Some(authority.server(&["h2"])), |_, mut respond| async move {

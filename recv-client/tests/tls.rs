@@ -89,6 +89,45 @@ fn a_close_that_tls_does_not_confirm_is_a_cut() {
     assert_eq!((whole.end.clone(), whole.frames().count()), (End::Closed, 1));
 }
 
+#[test]
+fn an_older_server_is_read_too() {
+    let authority = Authority::new();
+    let mut config = authority.server_of(&[&rustls::version::TLS12]);
+    std::sync::Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
+    let address = over_tls(config, |mut stream| {
+        stream.write_all(b"HTTP/1.0 200 OK\r\n\r\ndata: x\n\n").unwrap();
+        stream.conn.send_close_notify();
+        stream.flush().unwrap();
+    });
+    let seen = observe(&secure(address, authority.file(), Http::Negotiated));
+    assert_eq!((seen.arrivals.end, seen.transport.protocol), (End::Closed, Some(Protocol::Http10)));
+    assert_eq!(seen.transport.tls.unwrap().version, "TLSv1.2");
+}
+
+#[test]
+fn what_came_before_tls_broke_is_kept() {
+    let authority = Authority::new();
+    let breaks = [
+        // A record longer than any may be (RFC 8446, 5.2), one that nobody encrypted, and no TLS.
+        vec![23, 3, 3, 0xff, 0xff],
+        [&[23, 3, 3, 0, 32][..], &[7; 32]].concat(),
+        b"HTTP/1.1 502 Bad Gateway\r\n\r\n".to_vec(),
+    ];
+    for bytes in breaks {
+        let address = over_tls(authority.server(&[]), move |mut stream| {
+            stream.write_all(HEAD).unwrap();
+            play_events(&mut stream);
+            stream.sock.write_all(&bytes).unwrap();
+            std::thread::sleep(PAUSE);
+        });
+        let seen = observe(&secure(address, authority.file(), Http::One));
+        assert_eq!(seen.arrivals.frames().count(), 3);
+        let said = failure(&seen);
+        assert!(said.starts_with("TLS with 127.0.0.1 failed: "), "{said}");
+        assert!(!said.contains('\n'), "{said}");
+    }
+}
+
 fn refusal(config: std::sync::Arc<rustls::ServerConfig>, authority: &Authority) -> String {
     let address = over_tls(config, |_| ());
     failure(&observe(&secure(address, authority.file(), Http::Negotiated)))
@@ -129,9 +168,33 @@ fn a_refused_certificate_says_why_and_what_to_do() {
     assert!(line.contains(" an authority that this system does not know"), "{line}");
     assert!(line.ends_with(" by --cacert FILE"), "{line}");
 
-    let line = refusal(self_signed(false), &authority);
-    assert!(line.contains(" is self-signed; ") && line.ends_with(" by --cacert FILE"), "{line}");
-    assert!(!refusal(self_signed(true), &authority).contains('\n'));
+    for as_authority in [false, true] {
+        let line = refusal(self_signed("127.0.0.1", as_authority).0, &authority);
+        assert!(line.contains(" is self-signed; "), "{line}");
+        assert!(line.ends_with(" by --cacert FILE"), "{line}");
+    }
+    let deputy = authority.server_with(&[], |params| {
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    });
+    let line = refusal(deputy, &authority);
+    assert!(line.contains(" is an authority's own (CA:TRUE)"), "{line}");
+}
+
+#[test]
+fn a_self_signed_certificate_that_was_named_is_trusted_for_its_name() {
+    for as_authority in [false, true] {
+        let ask = |name| {
+            let (config, file) = self_signed(name, as_authority);
+            let address = over_tls(config, |mut stream| {
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\n\n").unwrap();
+                stream.flush().unwrap();
+            });
+            observe(&secure(address, file.path(), Http::One))
+        };
+        assert_eq!(ask("127.0.0.1").arrivals.end, End::Closed, "CA:{as_authority}");
+        let line = failure(&ask("a.example"));
+        assert!(line.ends_with(" is for a.example, not for 127.0.0.1"), "{line}");
+    }
 }
 
 #[test]

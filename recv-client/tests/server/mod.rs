@@ -63,21 +63,45 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         config(alpn, certificate.der().clone(), &key)
     }
+
+    /// The same for those versions of TLS alone.
+    pub fn server_of(
+        &self,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+    ) -> Arc<ServerConfig> {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["127.0.0.1".into()]).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        config_of(versions, &[], certificate.der().clone(), &key)
+    }
 }
 
-pub fn self_signed(authority: bool) -> Arc<ServerConfig> {
-    let mut params = CertificateParams::new(vec!["127.0.0.1".into()]).unwrap();
+/// A server's side with a certificate that nobody else signed, and that certificate's file.
+pub fn self_signed(name: &str, authority: bool) -> (Arc<ServerConfig>, tempfile::NamedTempFile) {
+    let mut params = CertificateParams::new(vec![name.into()]).unwrap();
     if authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     }
     let key = KeyPair::generate().unwrap();
-    config(&[], params.self_signed(&key).unwrap().der().clone(), &key)
+    let certificate = params.self_signed(&key).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(certificate.pem().as_bytes()).unwrap();
+    (config(&[], certificate.der().clone(), &key), file)
 }
 
 fn config(alpn: &[&str], der: CertificateDer<'static>, key: &KeyPair) -> Arc<ServerConfig> {
+    config_of(rustls::DEFAULT_VERSIONS, alpn, der, key)
+}
+
+fn config_of(
+    versions: &[&'static rustls::SupportedProtocolVersion],
+    alpn: &[&str],
+    der: CertificateDer<'static>,
+    key: &KeyPair,
+) -> Arc<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![der], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
