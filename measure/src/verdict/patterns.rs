@@ -70,8 +70,11 @@ pub(super) fn one_behind(measurement: &Measurement, thresholds: &Thresholds) -> 
 pub(super) fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
     // The stream's end releases whatever is there: the last burst's size says nothing.
     let (_, bursts) = measurement.bursts.split_last()?;
+    // What came as late as the kernel's timer runs out, and not with a write, is no sign of a
+    // buffer: on a busy machine a timer's burst ends beside some write, too.
     let released = |burst: &&Burst| {
         burst.frames >= 2
+            && !timed(measurement, burst, thresholds)
             && burst.first_hold.is_some_and(|hold| hold > thresholds.live_hold)
             && (burst.last_hold.is_some_and(|hold| hold <= thresholds.released_hold)
                 || comes_with_next(measurement, burst, thresholds))
@@ -149,20 +152,7 @@ pub(super) fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Opti
                 bytes >= segment && bytes - bytes / u64::from(burst.frames) < segment
             })
     };
-    // A burst that a timer released takes along all that had been written by then: a constant
-    // latency of the timer's length does not.
-    let takes_all = |burst: &Burst| {
-        next_write(measurement, burst)
-            .is_none_or(|written| burst.at <= written + thresholds.timer_last_hold)
-    };
-    let timed = |burst: &Burst| {
-        burst
-            .first_hold
-            .is_some_and(|hold| hold >= thresholds.cork_min && hold <= thresholds.cork_max)
-            && burst.last_hold.is_some_and(|hold| hold >= thresholds.timer_last_hold)
-            && takes_all(burst)
-            && !comes_with_next(measurement, burst, thresholds)
-    };
+    let timed = |burst: &Burst| timed(measurement, burst, thresholds);
     // The stream's end releases whatever is there: the last burst fits no pattern and breaks none.
     let (_, bursts) = measurement.bursts.split_last()?;
     let waiting: Vec<&Burst> = bursts.iter().filter(|burst| waits(burst)).collect();
@@ -195,6 +185,19 @@ pub(super) fn corked(measurement: &Measurement, thresholds: &Thresholds) -> Opti
             decimal(per_read, 2)
         ),
     ))
+}
+
+/// Whether the kernel's timer for a part-filled segment released a burst, and no write did.
+fn timed(measurement: &Measurement, burst: &Burst, thresholds: &Thresholds) -> bool {
+    // It takes along all that had been written by then: a constant latency of the timer's length
+    // does not.
+    let takes_all = next_write(measurement, burst)
+        .is_none_or(|written| burst.at <= written + thresholds.timer_last_hold);
+    let in_time = |hold: Span| hold >= thresholds.cork_min && hold <= thresholds.cork_max;
+    takes_all
+        && burst.first_hold.is_some_and(in_time)
+        && burst.last_hold.is_some_and(|hold| hold >= thresholds.timer_last_hold)
+        && !comes_with_next(measurement, burst, thresholds)
 }
 
 /// Whether bursts of one pattern carry most of the frames: a stall now and then is none.
