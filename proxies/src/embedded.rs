@@ -53,6 +53,7 @@ pub(crate) const FILES: &[ConfigFile] = files![
     "haproxy/haproxy.cfg",
     "nginx/cors.conf",
     "nginx/http.conf",
+    "nginx/nginx-1.22-tls.conf",
     "nginx/nginx-buffering-off-tls.conf",
     "nginx/nginx-buffering-off.conf",
     "nginx/nginx-fresh.conf",

@@ -145,6 +145,8 @@ endpoints! {
     haproxy_tls = "haproxy-tls",
     haproxy_no_delay_tls = "haproxy-no-delay-tls",
     envoy_tls = "envoy-tls",
+    nginx_1_22_tls = "nginx-1.22-tls",
+    haproxy_2_6_tls = "haproxy-2.6-tls",
 }
 
 /// A stand-in for HAProxy that says its version and otherwise does as it is told.
