@@ -10,7 +10,7 @@ mod service;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{holdup, run, status, stderr, wait_for};
 use probed::{CHAT, chat, check, event, kinds, told};
