@@ -103,7 +103,7 @@ fn held_corked_and_live_have_their_names() {
 fn shapes_are_named_without_the_origins_times_and_one_answer_is_too_few() {
     let _alone = alone();
     let service =
-        Service::start(|asked, stream| chat(asked, stream, 14, Duration::from_millis(40)));
+        Service::start(|asked, stream| chat(asked, stream, 28, Duration::from_millis(40)));
     let direct = service.url(CHAT);
     is(&probe(&direct, &["--repeat", "1"]), "live", false);
     let Some(nginx) = start("nginx-http10", service.address) else { return };

@@ -121,7 +121,7 @@ const CASES: [Case; 11] = [
         kind: "broken",
         said: "head",
     },
-    Case { name: "a gzip bomb", play: bomb, kind: "left", said: "decodes to more than" },
+    Case { name: "a gzip bomb", play: bomb, kind: "left", said: "its body has more than" },
     Case {
         name: "a bad chunk size",
         play: |stream| {
@@ -182,9 +182,9 @@ fn probe(url: &str) -> (Value, u64) {
     (told, peak)
 }
 
-/// Above what an ordinary answer takes, MiB. An event of up to 16 MiB is kept whole by two parsers,
-/// each of which doubles its room as it grows, and a million marks of frames take 60 MiB.
-const MOST_MORE: u64 = 192;
+/// Above what an ordinary answer takes, MiB: an event of up to 16 MiB is kept whole by two parsers,
+/// and a million marks of frames take 60 MiB. 70 MiB were seen.
+const MOST_MORE: u64 = 128;
 
 #[test]
 fn hostile_upstreams_end_in_one_line_and_little_memory() {

@@ -89,7 +89,7 @@ fn read(ask: &Ask, shape: Option<Shape>, most: u64, time: Duration) -> Came {
             return;
         }
         if decoded > most {
-            left = Some(format!("it decodes to more than {most} bytes (--max-bytes)"));
+            left = Some(format!("its body has more than {most} bytes (--max-bytes)"));
             return;
         }
         // A read that decodes to much is given in parts with one time.

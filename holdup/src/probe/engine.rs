@@ -50,6 +50,7 @@ pub(crate) fn play(
     keep: &mut dyn FnMut(&Run),
 ) -> Played {
     let mut played = Played::default();
+    let one_prompt = steps.iter().all(|step| step.prompt == 0);
     let mut partner: Option<(Step, Option<Arrivals>)> = None;
     for (index, step) in steps.iter().enumerate() {
         if index > 0 {
@@ -65,7 +66,7 @@ pub(crate) fn play(
         let Asked { run, judged } = asker.ask(step);
         keep(&run);
         let row = run.row.of_step(step);
-        let stays = first_of_way && row.kind.stays();
+        let stays = first_of_way && row.kind.stays(one_prompt);
         if stays && index + 1 < steps.len() {
             let line = row.line.clone().unwrap_or_default();
             played.stopped =

@@ -68,9 +68,14 @@ impl Kind {
         }
     }
 
-    /// Whether the next request would come to the same, so that none is made.
-    pub(crate) fn stays(self) -> bool {
-        matches!(self, Kind::Login | Kind::Redirect | Kind::Refused | Kind::Tls | Kind::Unreachable)
+    /// Whether the next request would come to the same, so that none is made. What is refused may be
+    /// one prompt among others.
+    pub(crate) fn stays(self, one_prompt: bool) -> bool {
+        match self {
+            Kind::Login | Kind::Redirect | Kind::Tls | Kind::Unreachable => true,
+            Kind::Refused => one_prompt,
+            _ => false,
+        }
     }
 }
 

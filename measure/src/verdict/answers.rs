@@ -28,10 +28,19 @@ pub fn of_answer(arrivals: &Arrivals, thresholds: &Thresholds) -> Shown {
         // A fast model may write all it has to say within a tenth of a second: only what came at
         // once was kept together.
         Some(Verdict::Held) if shape.largest_share() < thresholds.held_share => None,
+        // A timer releases whole events; a buffer that happens to fill at that pace cuts them.
+        Some(Verdict::Corked) if cuts_events(&shape, thresholds) => None,
         Some(name @ (Verdict::Held | Verdict::Corked | Verdict::BufferBursts)) => Some(*name),
         _ => None,
     };
     Shown { sighting, looks }
+}
+
+/// Whether most bursts end inside an event.
+fn cuts_events(shape: &Shape, thresholds: &Thresholds) -> bool {
+    let spaced = shape.spaced();
+    let whole = spaced.iter().filter(|(_, release)| !release.cut).count();
+    (whole as f64) < thresholds.pattern_share * spaced.len() as f64
 }
 
 /// What answers show together, each with its TTFT. `Void` and failed ones are no evidence and do
@@ -70,10 +79,12 @@ pub fn of_answers(answers: &[(Shown, Option<Span>)], thresholds: &Thresholds) ->
     };
     let pooled = pooled(true);
     if pooled.name != Verdict::CannotTell {
-        return if looks(pooled.name) >= thresholds.least_answers {
+        // Bursts at no timer's pace are any buffer's, or the model's own.
+        let named = pooled.name != Verdict::BufferBursts;
+        return if named && looks(pooled.name) >= thresholds.least_answers {
             likely(pooled)
         } else {
-            Sighting::open(&candidates(), pooled.because)
+            Sighting::open(&candidates(), told.because)
         };
     }
     // A hop that keeps bytes until its buffer is full or the answer has ended: short answers come

@@ -96,6 +96,20 @@ fn short_answers_at_once_and_long_ones_in_pieces_are_a_buffer() {
 }
 
 #[test]
+fn bursts_alone_are_nobodys_and_a_buffer_at_the_timers_pace_is_no_timer() {
+    // As a proxy's timer would leave too short an answer: one whole burst between two others.
+    let bursts = answer(&[(204, 5), (444, 6), (560, 3)]);
+    assert_eq!(names(&[bursts.clone(), bursts.clone(), bursts]), (Verdict::CannotTell, None));
+    // A compressed body, so that sizes tell nothing, cut inside events each 210 ms.
+    let mut cut = corked();
+    cut.content_encoding = Some("gzip".into());
+    for delivery in &mut cut.deliveries {
+        delivery.body_bytes = delivery.body_bytes.map(|bytes| bytes - 7);
+    }
+    assert_eq!(names(&[cut.clone(), cut.clone(), cut]), (Verdict::CannotTell, None));
+}
+
+#[test]
 fn too_few_events_show_nothing() {
     let few = held(900, 2);
     assert_eq!(names(&[few.clone(), few.clone(), few]), (Verdict::CannotTell, None));
