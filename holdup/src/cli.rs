@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use measure::cell::ETHERNET_MSS;
+use measure::cell::{ETHERNET_MSS, HeaderSet};
 
 /// Who is holding up my token stream: the origin, a proxy, the browser or the page?
 #[derive(Debug, Parser)]
@@ -118,6 +118,8 @@ pub(crate) struct Measure {
     pub(crate) runs: u32,
     #[command(flatten)]
     pub(crate) rig: Rig,
+    #[command(flatten)]
+    pub(crate) service: crate::upstream::cli::Service,
     /// Headers to send: plain, chromium-eventsource or chromium-fetch
     #[arg(long, value_name = "SET", default_value = "plain")]
     pub(crate) headers: String,
@@ -138,6 +140,15 @@ pub(crate) struct Measure {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) files: crate::ci::Files,
+}
+
+/// The header set of that name.
+pub(crate) fn headers(name: &str) -> Result<HeaderSet, crate::exit::Problem> {
+    HeaderSet::from_name(name).ok_or_else(|| {
+        crate::exit::Problem::usage(format!(
+            "no header set is called {name:?}: known are plain, chromium-eventsource, chromium-fetch"
+        ))
+    })
 }
 
 #[derive(Debug, Args)]

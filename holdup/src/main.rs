@@ -24,6 +24,7 @@ mod runner;
 mod store;
 mod table;
 mod target;
+mod upstream;
 mod watch;
 
 use std::process::ExitCode;

@@ -1,24 +1,13 @@
-//! Prompts to a chat route, and one answer read natively: what came when, and what its events say.
+//! Prompts to the emitter's chat route, and one answer read natively.
 
-use measure::chat::{ChatReader, ChatRecord, Shape};
+use measure::chat::{ChatReader, Shape};
 use measure::prompts::Answer;
-use measure::{Arrivals, RunId};
+use measure::{Arrivals, End, RunId};
 use recv_client::{Ask, Form, Observed};
 use serde_json::json;
-use wire::http1::Head;
 
 /// The chat route whose answers plans ask for.
 pub(crate) const ROUTE: &str = "/v1/chat/completions";
-
-/// What was seen of one answer.
-pub(crate) struct Seen {
-    /// What came when. Its frames say text where the events hold visible text.
-    pub(crate) arrivals: Arrivals,
-    /// What the events were.
-    pub(crate) record: ChatRecord,
-    /// The response's head, if it came.
-    pub(crate) head: Option<Head>,
-}
 
 /// A prompt to the emitter's chat route, which asks for that answer under that run's id.
 pub(crate) fn form(answer: &Answer, run: RunId) -> Form {
@@ -43,8 +32,8 @@ pub(crate) fn form(answer: &Answer, run: RunId) -> Form {
 }
 
 /// Asks and reads to the end, on a thread of its own that runs before other work where that may
-/// be. Whatever fails is in the arrivals' end. Of a named request only its run's frames count.
-pub(crate) fn observe(ask: &Ask, shape: Option<Shape>, run: RunId) -> Seen {
+/// be. The frames say text where the events hold visible text; whatever fails is in the end.
+pub(crate) fn observe(ask: &Ask, shape: Shape, run: RunId) -> Arrivals {
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             wire::priority::raise();
@@ -55,20 +44,18 @@ pub(crate) fn observe(ask: &Ask, shape: Option<Shape>, run: RunId) -> Seen {
     })
 }
 
-fn read(ask: &Ask, shape: Option<Shape>, run: RunId) -> Seen {
-    let mut chat = ChatReader::new(shape, ask.named.then_some(run));
+fn read(ask: &Ask, shape: Shape, run: RunId) -> Arrivals {
+    let mut chat = ChatReader::new(Some(shape), Some(run));
     let mut too_long = None;
-    let Observed { mut arrivals, head, .. } =
-        recv_client::observe_with(ask, run, &mut |at, bytes| {
-            // What came before stays; the time limit ends the rest.
-            if too_long.is_none() {
-                too_long = chat.read(at, bytes).err();
-            }
-        });
-    let record = chat.finish();
-    record.enter(&mut arrivals);
+    let Observed { mut arrivals, .. } = recv_client::observe_with(ask, run, &mut |at, bytes| {
+        // What came before stays; the time limit ends the rest.
+        if too_long.is_none() {
+            too_long = chat.read(at, bytes).err();
+        }
+    });
+    chat.finish().enter(&mut arrivals);
     if let Some(error) = too_long {
-        arrivals.end = measure::End::Failed { what: error.to_string() };
+        arrivals.end = End::Failed { what: error.to_string() };
     }
-    Seen { arrivals, record, head }
+    arrivals
 }

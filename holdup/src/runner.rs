@@ -93,7 +93,7 @@ impl Executor for Native<'_> {
             Some(prompts) => {
                 ask.target.path = prompt::ROUTE.into();
                 ask.form = prompt::form(&prompts.answer(round), run);
-                prompt::observe(&ask, Some(Shape::OpenaiChat), run).arrivals
+                prompt::observe(&ask, Shape::OpenaiChat, run)
             }
         };
         let proxy = watch.map(Watch::end);

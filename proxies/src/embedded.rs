@@ -40,6 +40,7 @@ pub(crate) const FILES: &[ConfigFile] = files![
     "caddy/Caddyfile-encode",
     "caddy/Caddyfile-encode-all",
     "caddy/Caddyfile-fresh",
+    "caddy/Caddyfile-full-duplex",
     "caddy/Caddyfile-keepalive",
     "caddy/Caddyfile-tls",
     "envoy/envoy-gzip.yaml",

@@ -117,6 +117,7 @@ endpoints! {
     nginx_shadow_cured = "nginx-shadow-cured",
     caddy_keepalive = "caddy-keepalive",
     caddy_fresh = "caddy-fresh",
+    caddy_full_duplex = "caddy-full-duplex",
     caddy_encode = "caddy-encode",
     caddy_encode_all = "caddy-encode-all",
     traefik_keepalive = "traefik-keepalive",

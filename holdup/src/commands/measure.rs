@@ -19,9 +19,12 @@ use crate::out::say;
 use crate::rig::Rig;
 use crate::runner::{self, Native};
 use crate::store::Store;
-use crate::{machine, table};
+use crate::{machine, table, upstream};
 
 pub(crate) fn run(options: &cli::Measure) -> Outcome {
+    if let (Some(url), Some(body)) = (&options.service.upstream, &options.service.body) {
+        return upstream::run(options, url, body);
+    }
     let preset = options.preset.as_str();
     if !PRESETS.contains(&preset) && !NATIVE_PRESETS.contains(&preset) {
         let unknown = measure::plan::UnknownPreset(preset.into());
@@ -33,12 +36,7 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
             options.preset
         )));
     }
-    let headers = HeaderSet::from_name(&options.headers).ok_or_else(|| {
-        Problem::usage(format!(
-            "no header set is called {:?}: known are plain, chromium-eventsource, chromium-fetch",
-            options.headers
-        ))
-    })?;
+    let headers = cli::headers(&options.headers)?;
     let proxies = Rig::proxies(&options.rig)?;
     Rig::check(&proxies, &options.rig.endpoints)?;
     let profile = ReaderProfile {

@@ -84,6 +84,7 @@ pub(crate) fn run(options: &Probe) -> Outcome {
         shape,
         time: options.time_limit,
         bytes: options.max_bytes,
+        mss: None,
         secrets,
         keep_text: options.keep_text,
     };

@@ -37,6 +37,8 @@ pub(crate) struct Native {
     pub(crate) shape: Option<Shape>,
     pub(crate) time: Duration,
     pub(crate) bytes: u64,
+    /// Payload of a segment towards us; the link's own where absent.
+    pub(crate) mss: Option<u32>,
     pub(crate) secrets: Secrets,
     pub(crate) keep_text: bool,
 }
@@ -59,6 +61,7 @@ impl Native {
         ask.named = false;
         ask.options.read_timeout = Some(self.time);
         ask.limit = Some(Limit { time: self.time, bytes: self.bytes });
+        ask.options.segment = self.mss;
         ask
     }
 

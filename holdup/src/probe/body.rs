@@ -118,7 +118,8 @@ enum Line {
     Body(Map<String, Value>),
 }
 
-fn read(path: &Path, name: &str) -> Result<Vec<u8>, Problem> {
+/// A file of bounded size; `name` is named in the error.
+pub(crate) fn read(path: &Path, name: &str) -> Result<Vec<u8>, Problem> {
     let named = |why: &dyn std::fmt::Display| Problem::usage(format!("{name}: {why}"));
     let size = std::fs::metadata(path).map_err(|error| named(&error))?.len();
     if size > MOST_BYTES {
@@ -226,7 +227,7 @@ fn with_prompt(mut body: Map<String, Value>, shape: Shape, prompt: &str) -> Map<
 }
 
 /// The prompt in a body, to be kept out of the results.
-fn prompt_of(body: &Map<String, Value>) -> Option<String> {
+pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<String> {
     let text = |value: &Value| value.as_str().map(String::from);
     let last = |list: &str| {
         let said = body.get(list)?.as_array()?.iter().rfind(|said| said["role"] == "user")?;
@@ -239,7 +240,7 @@ fn prompt_of(body: &Map<String, Value>) -> Option<String> {
 }
 
 /// Says so when the answer was not asked to be streamed. The body is sent as it is.
-fn whole(shape: Option<Shape>, body: &Map<String, Value>) -> Option<String> {
+pub(crate) fn whole(shape: Option<Shape>, body: &Map<String, Value>) -> Option<String> {
     let asked = body.get("stream").and_then(Value::as_bool);
     let streams = match shape? {
         Shape::OpenaiChat | Shape::OpenaiResponses | Shape::Anthropic => asked == Some(true),

@@ -104,7 +104,7 @@ fn pair(one: Side, other: Side) -> Option<(Finding, Option<Span>)> {
     Some((sighting.finding, url.2))
 }
 
-fn wait(pause: Duration, interrupt: &Interrupt) {
+pub(crate) fn wait(pause: Duration, interrupt: &Interrupt) {
     let end = Instant::now() + pause;
     while !interrupt.came() {
         let left = end.saturating_duration_since(Instant::now());

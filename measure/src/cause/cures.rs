@@ -315,6 +315,14 @@ pub(super) const CUT_ON_THE_WAY: &[Cure] = &[
         ..DOCUMENTED
     },
     Cure {
+        software: Software::Caddy,
+        versions: "2.11.4, for answers to POST over HTTP/1.1",
+        place: "the global options",
+        lines: "servers {\n\tenable_full_duplex\n}",
+        price: "a client that sends all before it reads may wait for ever",
+        ..MEASURED
+    },
+    Cure {
         software: Software::Envoy,
         versions: "all (the default is 15 s for a whole answer)",
         place: "the route, and the connection manager",
