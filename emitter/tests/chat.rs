@@ -65,6 +65,7 @@ fn every_shape_is_played_event_by_event_and_each_has_its_line() {
         let numbers: Vec<u32> = record.frames.iter().filter_map(|mark| mark.seq).collect();
         assert!(numbers.iter().copied().eq(0..ledger.entries.len() as u32), "{path}: {numbers:?}");
         assert_eq!((ledger.attempts, ledger.merged_writes()), (1, 0), "{path}");
+        assert_eq!(ledger.script.content_type(), expected, "{path}");
         assert_eq!(ledger.body_bytes, got.body_bytes(), "{path}");
         for entry in &ledger.entries {
             assert!(entry.before >= entry.due && entry.before <= entry.after);
@@ -72,6 +73,7 @@ fn every_shape_is_played_event_by_event_and_each_has_its_line() {
         let arrivals = got.arrivals(&record, run);
         let joined = Measurement::join(Some(&ledger), &arrivals);
         assert_eq!(joined.outcome, Outcome::Complete, "{path}");
+        assert_eq!(joined.type_changed, None, "{path}");
         assert_eq!(joined.holds.len(), record.frames.len(), "{path}");
     }
 }

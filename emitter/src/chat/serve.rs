@@ -9,6 +9,7 @@ use axum::routing::{MethodRouter, post};
 use axum::{Extension, Json};
 use measure::RunId;
 use measure::chat::Shape;
+use measure::script::{EVENT_STREAM, Header};
 
 use super::ask::{Ask, shape_of};
 use super::carry;
@@ -52,9 +53,15 @@ async fn answer(
         Err(why) => return bad(shape, &why),
     };
     let run = ask.run.unwrap_or_else(|| RunId(fastrand::u128(..)));
-    let answer = carry::answer(&ask, run);
+    let mut answer = carry::answer(&ask, run);
     if let Err(error) = answer.script.check() {
         return bad(shape, &error.to_string());
+    }
+    // The ledger's script is to say what was sent: whoever holds it against what came would else
+    // find the type changed. A header that was asked for comes after it, and counts.
+    if answer.content_type != EVENT_STREAM {
+        let value = answer.content_type.into();
+        answer.script.headers.insert(0, Header { name: "Content-Type".into(), value });
     }
     let asked = Asked { connection, pacer, version, headers };
     let playing = Playing {

@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod thinking;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+
+pub(crate) use thinking::thinking;
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 const STREAM: &str = include_str!("stream.py");
