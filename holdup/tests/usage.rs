@@ -44,6 +44,10 @@ fn a_wrong_word_is_one_line_and_status_2() {
             &["measure", "--preset", "busy-page"],
             "holdup: busy-page is about a browser's own page: use `holdup browse --preset busy-page`",
         ),
+        (
+            &["browse", "--preset", "chat-replay"],
+            "holdup: chat-replay puts prompts to a chat route, and a page reads streams: use `holdup measure --preset chat-replay`",
+        ),
         (&["browse", "--readers", "recv"], "holdup: recv reads without a browser: "),
         (
             &["browse", "--preset", "temp-file"],
