@@ -4,5 +4,6 @@
 //! No I/O: text in, answers out. Where a configuration can do what is not followed here, the
 //! answer says so; nothing is guessed. The tests let the real programs decide who is right.
 
+pub mod haproxy;
 pub mod nginx;
 pub mod secret;

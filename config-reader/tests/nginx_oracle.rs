@@ -7,6 +7,7 @@ mod common;
 mod generate;
 
 use common::{Answer, HEAD, HTTP, Running, get, nginx, ports};
+use config_reader::nginx::mark::MARKER;
 use config_reader::nginx::serve::Request;
 use config_reader::nginx::{InForce, Site, Tree, Version};
 use generate::{Generator, host, path};
@@ -100,6 +101,19 @@ fn compare(
     count.inherited += 1;
 }
 
+/// The marked configuration answers as the other does, and names the location.
+fn marker(site: &Site<'_>, with: &Answer, without: &Answer, name: &str, asked: &str, port: u16) {
+    let request = Request { path: asked, host: Some(name), port: Some(port) };
+    let Ok(served) = site.serve(&request, Version::PINNED) else { return };
+    let location = served.location().map(|index| site.locations[index].directive.span.start);
+    let expected: Vec<String> = location.map(|at| site.tree.source.line(at)).into_iter().collect();
+    assert_eq!(with.all(MARKER), expected, "{name} {asked} {with:?}");
+    assert_eq!(with.status, without.status);
+    for header in ["X-A", "X-B", "X-C"] {
+        assert_eq!(with.all(header), without.all(header), "{name} {asked}");
+    }
+}
+
 fn gzipped(force: &InForce<'_>) -> bool {
     let kind = force.value("default_type").map_or("text/plain".into(), |said| said.value);
     let types = force.value("gzip_types").unwrap().value;
@@ -125,7 +139,7 @@ fn round(nginx: &std::path::PathBuf, seed: u64, count: &mut Count) {
     let config = format!(
         "{HEAD}http {{\n{HTTP}{inherited}{upstreams}{servers}server {{ listen 127.0.0.1:{echo}; \
          merge_slashes off; server_tokens on; add_header_inherit off; expires off; gzip off; default_type text/plain; \
-         location / {{ return 200 \"$http_host|$server_protocol|$http_connection|$http_x_p|$http_x_q\"; }} }}\n}}\n"
+         return 200 \"$http_host|$server_protocol|$http_connection|$http_x_p|$http_x_q\"; }}\n}}\n"
     );
     let tree = Tree::read(config.clone()).unwrap_or_else(|error| panic!("{error}\n{config}"));
     let site = Site::of(&tree).unwrap();
@@ -133,12 +147,22 @@ fn round(nginx: &std::path::PathBuf, seed: u64, count: &mut Count) {
         std::fs::write(path, &config).unwrap();
     }
     let running = Running::start(nginx, &config, main);
+    // The marked one at ports of its own.
+    let [marked_main, marked_names, marked_echo] = ports();
+    let mut marked = site.marked(Version::PINNED);
+    for (own, other) in [(main, marked_main), (names, marked_names), (echo, marked_echo)] {
+        marked = marked.replace(&format!("127.0.0.1:{own};"), &format!("127.0.0.1:{other};"));
+        marked = marked.replace(&format!("127.0.0.1:{own} "), &format!("127.0.0.1:{other} "));
+    }
+    let marked = Running::start(nginx, &marked, marked_main);
     for index in 0..SERVERS {
         let name = format!("s{index}.test");
         for _ in 0..PATHS {
             let asked = path(&mut chance);
             let answer = get(main, &name, &asked, "");
             compare(&site, &answer, &name, &asked, main, count);
+            let with = get(marked_main, &name, &asked, "");
+            marker(&site, &with, &answer, &name, &asked, main);
         }
     }
     for _ in 0..60 {
@@ -156,7 +180,7 @@ fn round(nginx: &std::path::PathBuf, seed: u64, count: &mut Count) {
         );
         count.servers += 1;
     }
-    drop(running);
+    drop((running, marked));
 }
 
 /// `HOLDUP_ORACLE_SEED` plays a run again; `HOLDUP_ORACLE_ROUNDS` plays more than one.

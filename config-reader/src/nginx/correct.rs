@@ -218,7 +218,7 @@ impl<'t> Draft<'_, 't> {
         if added.is_empty() {
             return;
         }
-        if own.is_empty() {
+        if own.is_empty() && !force.merges(name) {
             let clears = |own: &Directive| name == "proxy_set_header" && key(own) == "connection";
             lines.extend(
                 mine.iter()

@@ -70,6 +70,14 @@ impl<'t> InForce<'t> {
         found
     }
 
+    /// Whether the innermost level's own `add_header` (or `add_trailer`) would be added to what
+    /// is inherited, instead of replacing it.
+    pub fn merges(&self, name: &str) -> bool {
+        let rule = format!("{name}_inherit");
+        let says = self.levels.iter().flat_map(|level| level.iter()).find(|own| own.name == rule);
+        says.and_then(|own| own.arg(0)) == Some("merge")
+    }
+
     /// A directive of one value.
     pub fn value(&self, name: &str) -> Option<Said<'t>> {
         if let Some(by) = self.all(name).last() {

@@ -23,7 +23,8 @@ impl Site<'_> {
                 place.replace(|char: char| matches!(char, '$' | '"' | '\\' | '{' | '}' | ';'), "_");
             let mut text = format!("\n{step}add_header {MARKER} \"{place}\" always;");
             let force = InForce::new(self.levels(Some(index), location.server), version);
-            if !force.own().iter().any(|own| own.name == "add_header") {
+            let has = force.own().iter().any(|own| own.name == "add_header");
+            if !has && !force.merges("add_header") {
                 for inherited in force.all("add_header") {
                     text.push_str(&format!("\n{step}{};", inherited.written()));
                 }

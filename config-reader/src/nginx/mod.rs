@@ -14,6 +14,7 @@ mod glob;
 pub mod known;
 pub mod mark;
 pub mod pattern;
+pub mod sandbox;
 pub mod serve;
 pub mod server;
 pub mod site;

@@ -266,7 +266,9 @@ impl<'t> Site<'t> {
     fn look(&self, level: &'t [Directive], served: &mut Served<'t>) -> Result<(), NotServed> {
         for directive in level {
             let (what, always) = match directive.name.as_str() {
-                "return" => (format!("answers by itself: {}", directive.written()), true),
+                "return" => {
+                    (format!("answers by itself: {}", crate::secret::written(directive)), true)
+                }
                 "rewrite" => {
                     let Some(pattern) = directive.arg(0) else { continue };
                     if !Pattern::new(pattern, false).matches(&served.uri)? {

@@ -17,16 +17,20 @@ use crate::doctor::native::Native;
 use crate::doctor::record::{self, Line, Record, Requests};
 use crate::doctor::stop::Stop;
 use crate::doctor::verify::{self, Earlier, Verified};
-use crate::doctor::{plan, show};
+use crate::doctor::{config, plan, show};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
 use crate::out::{print, say};
 use crate::target::Target;
 
 pub(crate) fn run(options: &Doctor) -> Outcome {
+    if options.configuration.is_asked() {
+        return config::run(options);
+    }
     let form = form(options)?;
+    let url = options.url.as_deref().unwrap_or_default();
     let earlier = options.verify.as_deref().map(record::read).transpose()?;
-    let through = Target::resolve(&options.url)?.plain()?;
+    let through = Target::resolve(url)?.plain()?;
     let beside = options.against.as_deref().map(|url| Target::resolve(url)?.plain()).transpose()?;
     let keep = options.out.as_deref().map(record::create).transpose()?;
     let mut native = Native {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use measure::cell::ETHERNET_MSS;
 
+use super::config::cli::Configuration;
 use crate::ci::Files;
 use crate::cli::Mss;
 
@@ -19,8 +20,8 @@ const SECONDS: u32 = 30;
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// The stream, as its readers reach it: http://HOST[:PORT]/PATH
-    #[arg(value_name = "URL")]
-    pub(crate) url: String,
+    #[arg(value_name = "URL", required_unless_present_any = ["nginx_config", "haproxy_config"])]
+    pub(crate) url: Option<String>,
     /// The same stream on a way without the suspect, such as the origin itself
     #[arg(long, value_name = "URL")]
     pub(crate) against: Option<String>,
@@ -54,6 +55,8 @@ pub(crate) struct Doctor {
     /// Print the diagnosis as JSON to standard output, everything else to standard error
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) configuration: Configuration,
     #[command(flatten)]
     pub(crate) files: Files,
 }

@@ -4,11 +4,12 @@
 //! [`evidence`] there is, through [`measure::cause::naming`]; [`native`] plays it, with the
 //! emitter's ledger where ours stands [`behind`]; [`judge`] says what a stream shows;
 //! [`extent`] sees how far a cause goes; [`diagnosis`], [`record`] and [`show`] tell it;
-//! [`verify`] asks again after a change.
+//! [`verify`] asks again after a change. [`config`] asks a configuration instead of a stream.
 
 pub(crate) mod behind;
 pub(crate) mod budget;
 pub(crate) mod cli;
+pub(crate) mod config;
 pub(crate) mod diagnosis;
 pub(crate) mod engine;
 pub(crate) mod evidence;

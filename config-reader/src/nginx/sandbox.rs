@@ -1,0 +1,223 @@
+//! The same configuration made to run alone in a scratch folder: one server, on a loopback port,
+//! with a given origin behind it. How answers flow is left as it is; what reaches outside is taken
+//! out and said.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use super::known;
+use super::site::Site;
+use super::token::quote;
+use super::tree::Directive;
+use super::version::Version;
+
+/// Where it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What every `proxy_pass` leads to.
+    pub upstream: SocketAddr,
+    /// The path that the origin is asked for, whatever the client asked for.
+    pub path: &'a str,
+    /// The version whose defaults hold.
+    pub version: Version,
+}
+
+/// A configuration that can be run.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    /// The text.
+    pub text: String,
+    /// What was taken out or put in another's place, each once.
+    pub changed: BTreeSet<String>,
+}
+
+/// Directives that reach outside, by how their names begin.
+const OUT: &[&str] = &[
+    "access_log",
+    "aio",
+    "allow",
+    "auth_",
+    "client_body_temp_path",
+    "daemon",
+    "deny",
+    "error_log",
+    "fastcgi_temp_path",
+    "geoip",
+    "http2",
+    "http3",
+    "js_",
+    "limit_conn",
+    "limit_req",
+    "load_module",
+    "log_format",
+    "lua_",
+    "mirror",
+    "modsecurity",
+    "more_",
+    "open_log_file_cache",
+    "opentracing",
+    "otel",
+    "perl",
+    "proxy_bind",
+    "proxy_redirect",
+    "proxy_ssl",
+    "proxy_store",
+    "proxy_temp_path",
+    "quic",
+    "real_ip",
+    "satisfy",
+    "scgi_temp_path",
+    "set_real_ip_from",
+    "ssl",
+    "thread_pool",
+    "uwsgi_temp_path",
+    "listen",
+];
+
+/// Those of them that begin like one but stay: limits of a zone are only its size.
+const STAY: &[&str] = &["limit_req_zone", "limit_conn_zone"];
+
+struct Writer<'a> {
+    place: Place<'a>,
+    /// Upstream blocks by name.
+    groups: BTreeSet<String>,
+    /// Heads of directives that this nginx does not take.
+    refused: &'a BTreeSet<String>,
+    out: String,
+    changed: BTreeSet<String>,
+}
+
+impl Site<'_> {
+    /// Writes one server of the configuration for a scratch folder. `refused` are lines, as they
+    /// stand in an earlier text of this kind, that the nginx at hand does not take.
+    pub fn sandbox(&self, server: usize, place: Place<'_>, refused: &BTreeSet<String>) -> Sandbox {
+        let http = if self.tree.is_fragment() { &self.tree.root } else { self.tree.http() };
+        let named = |own: &&Directive| own.name == "upstream";
+        let groups = http.iter().filter(named).filter_map(|own| own.arg(0)).map(String::from);
+        let groups = groups.collect();
+        let mut writer =
+            Writer { place, groups, refused, out: String::new(), changed: BTreeSet::new() };
+        writer.out.push_str(
+            "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr warn;\n\
+             events { worker_connections 512; }\nhttp {\naccess_log off;\n\
+             client_body_temp_path temp/body;\nproxy_temp_path temp/proxy;\n\
+             fastcgi_temp_path temp/fastcgi;\nuwsgi_temp_path temp/uwsgi;\n\
+             scgi_temp_path temp/scgi;\nroot nothing;\n",
+        );
+        writer.defaults(http);
+        let others = self.servers.len() - 1;
+        if others > 0 {
+            writer.changed.insert(format!("{others} other server blocks are left out"));
+        }
+        for directive in http.iter().filter(|own| own.name != "root") {
+            let own = std::ptr::eq(directive, self.servers[server].directive);
+            if directive.name == "server" && !own {
+                continue;
+            }
+            writer.directive(directive, 0);
+        }
+        writer.out.push_str("}\n");
+        Sandbox { text: writer.out, changed: writer.changed }
+    }
+}
+
+impl Writer<'_> {
+    /// An older nginx's default that the one at hand no longer has.
+    fn defaults(&mut self, http: &[Directive]) {
+        let value = known::default("proxy_http_version", self.place.version);
+        let said = http.iter().any(|own| own.name == "proxy_http_version");
+        if let Some(value) = value.filter(|_| !said) {
+            self.out.push_str(&format!("proxy_http_version {};\n", value.value));
+        }
+    }
+
+    fn note(&mut self, what: impl Into<String>) {
+        self.changed.insert(what.into());
+    }
+
+    fn line(&mut self, depth: usize, line: &str) {
+        if self.refused.contains(line) {
+            return;
+        }
+        self.out.push_str(&"    ".repeat(depth));
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    fn directive(&mut self, directive: &Directive, depth: usize) {
+        let name = directive.name.as_str();
+        if OUT.iter().any(|out| name.starts_with(out)) && !STAY.contains(&name) {
+            if name != "listen" {
+                self.note(format!("{name} is left out"));
+            }
+            return;
+        }
+        let head = self.head(directive);
+        let Some(block) = &directive.block else {
+            self.line(depth, &format!("{head};"));
+            return;
+        };
+        if block.foreign {
+            self.note(format!("{name} is left out"));
+            return;
+        }
+        let open = format!("{head} {{");
+        if self.refused.contains(&open) {
+            return;
+        }
+        self.line(depth, &open);
+        if name == "server" && depth == 0 {
+            self.line(1, &format!("listen {};", self.place.listen));
+        }
+        let group = name == "upstream";
+        if group {
+            self.line(depth + 1, &format!("server {};", self.place.upstream));
+            self.note("upstreams are the emitter");
+        }
+        for child in &block.children {
+            let elsewhere = matches!(child.name.as_str(), "server" | "resolver" | "sticky");
+            if !(group && elsewhere) {
+                self.directive(child, depth + 1);
+            }
+        }
+        self.line(depth, "}");
+    }
+
+    /// Name and arguments, the way out put in its place.
+    fn head(&mut self, directive: &Directive) -> String {
+        let first = directive.arg(0).unwrap_or_default();
+        match directive.name.as_str() {
+            "proxy_pass" => {
+                let to = self.passed_on(first);
+                self.note("every proxy_pass leads to the emitter");
+                format!("proxy_pass {to}")
+            }
+            "fastcgi_pass" | "uwsgi_pass" | "scgi_pass" | "grpc_pass" | "memcached_pass" => {
+                self.note("other kinds of upstream lead nowhere");
+                // The port that is for discarding.
+                format!("{} 127.0.0.1:9", directive.name)
+            }
+            "proxy_cache_path" => {
+                let rest = directive.values().skip(1).map(|value| format!(" {}", quote(value)));
+                format!("proxy_cache_path cache{}", rest.collect::<String>())
+            }
+            _ => {
+                let words = directive.values().map(|value| format!(" {}", quote(value)));
+                format!("{}{}", quote(&directive.name), words.collect::<String>())
+            }
+        }
+    }
+
+    /// The same group, or the emitter itself; variables keep the client's own query.
+    fn passed_on(&self, url: &str) -> String {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let host = rest.split(['/', '$']).next().unwrap_or_default();
+        let to = match self.groups.contains(host) {
+            true => host.to_string(),
+            false => self.place.upstream.to_string(),
+        };
+        format!("http://{to}{}$is_args$args", self.place.path)
+    }
+}

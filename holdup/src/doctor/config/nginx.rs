@@ -1,0 +1,267 @@
+//! What the reader finds in a configuration of nginx, told and proved.
+
+use config_reader::nginx::choose::Step;
+use config_reader::nginx::correct::Correction;
+use config_reader::nginx::diagnose::{Diagnosis, Handler, Intended};
+use config_reader::nginx::sandbox::{Place, Sandbox};
+use config_reader::nginx::serve::{NotServed, Request, Served};
+use config_reader::nginx::{ReadError, Site, Tree, Version};
+use config_reader::secret;
+use emitter::{Config, Emitter};
+use proxies::Proxies;
+
+use super::cli::Configuration;
+use super::proof::{self, CORRECTED, STREAM, YOURS};
+use super::start::{self, Kind, Started, Text};
+use super::story::{Answer, Proof, Section, Story};
+use crate::exit::{Exit, Problem};
+
+/// The last release whose default towards the upstream is HTTP/1.0, and whose kind most servers
+/// still run.
+const OLDER: Version = Version([1, 28, 0]);
+
+/// How nginx is run.
+const KIND: Kind = Kind {
+    file: "nginx.conf",
+    folders: &["temp"],
+    check: |folder, file| {
+        let mut arguments = arguments(folder, file);
+        arguments.push("-t".into());
+        arguments
+    },
+    run: arguments,
+    line: |said| {
+        // `nginx: [emerg] unknown directive "x" in /…/nginx.conf:12`
+        let (_, line) = said.rsplit_once("nginx.conf:")?;
+        line.trim().parse().ok()
+    },
+    needed: |line| {
+        let name = line.split([' ', ';']).next().unwrap_or_default();
+        matches!(name, "proxy_pass" | "location" | "server" | "listen" | "http" | "}" | "upstream")
+    },
+};
+
+fn arguments(folder: &std::path::Path, file: &std::path::Path) -> Vec<String> {
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    vec!["-p".into(), text(folder), "-e".into(), "stderr".into(), "-c".into(), text(file)]
+}
+
+fn unreadable(error: ReadError) -> Problem {
+    Problem::usage(error)
+}
+
+fn unserved(error: NotServed) -> Problem {
+    match error {
+        NotServed::Undecidable(_) => Problem::void(error),
+        _ => Problem::usage(error),
+    }
+}
+
+/// The configuration with a header in each location that names it.
+pub(super) fn marked(options: &Configuration, text: &str) -> Result<String, Problem> {
+    let tree = Tree::read(text).map_err(unreadable)?;
+    let site = Site::of(&tree).map_err(unreadable)?;
+    let marked = site.marked(options.nginx_version.unwrap_or(OLDER));
+    Ok(secret::config(&Tree::read(marked).map_err(unreadable)?))
+}
+
+/// What is found for one path, in one version.
+struct Found<'t> {
+    version: Version,
+    served: Served<'t>,
+    diagnosis: Diagnosis<'t>,
+    intended: Option<Intended>,
+}
+
+fn look<'t>(
+    site: &Site<'t>,
+    request: &Request<'_>,
+    version: Version,
+) -> Result<Found<'t>, Problem> {
+    let served = site.serve(request, version).map_err(unserved)?;
+    let diagnosis = site.diagnose(&served, version);
+    let intended = site.intended(&served);
+    Ok(Found { version, served, diagnosis, intended })
+}
+
+/// All that is told of a configuration.
+pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Problem> {
+    let tree = Tree::read(text).map_err(unreadable)?;
+    let site = Site::of(&tree).map_err(unreadable)?;
+    let path = options.path.as_deref().unwrap_or("/");
+    let request = Request { path, host: options.host.as_deref(), port: options.port };
+    let found = look(&site, &request, options.nginx_version.unwrap_or(OLDER))?;
+    if found.served.location().is_none() && found.served.ends_before().is_none() {
+        let server = site.servers[found.served.server].shown();
+        let line =
+            format!("no location serves {path} in the server {server}: check --path and --host");
+        return Err(Problem::usage(line));
+    }
+    // Without a version, an older and the present one must agree.
+    let newer = look(&site, &request, Version::PINNED)?;
+    let depends = options.nginx_version.is_none()
+        && found.diagnosis.causes.is_empty() != newer.diagnosis.causes.is_empty();
+    let correction =
+        site.correct(&found.served, &found.diagnosis, found.intended.as_ref(), found.version);
+    let wrong = !found.diagnosis.causes.is_empty() || found.intended.is_some();
+    let passes = matches!(found.diagnosis.handler, Handler::Proxy(_));
+    let answer = match (depends || !passes, wrong) {
+        (true, _) => Answer::CannotTell,
+        (false, true) => Answer::Found,
+        (false, false) => Answer::Clean,
+    };
+    let correction = correction.filter(|_| wrong || depends);
+    let corrected = correction.as_ref().and_then(masked);
+    let block = corrected.as_deref().and_then(|text| block(text, &found, path));
+    let mut story = Story {
+        exit: answer.exit(),
+        answer,
+        headline: headline(&site, &found, depends),
+        sections: sections(&site, &found, correction.as_ref()),
+        block,
+        corrected,
+        proof: None,
+    };
+    if let (Some(correction), false) = (&correction, options.no_proof) {
+        let (proof, stopped) = prove(&site, &found, correction, &request)?;
+        if stopped {
+            story.exit = Exit::Interrupted;
+        }
+        story.proof = Some(proof);
+    }
+    Ok(story)
+}
+
+fn masked(correction: &Correction) -> Option<String> {
+    Tree::read(correction.text.clone()).ok().map(|tree| secret::config(&tree))
+}
+
+/// The block that answers the path in the corrected text.
+fn block(text: &str, found: &Found<'_>, path: &str) -> Option<String> {
+    let tree = Tree::read(text).ok()?;
+    let site = Site::of(&tree).ok()?;
+    let served = site.serve_by(found.served.server, path, found.version).ok()?;
+    let span = site.locations[served.location()?].directive.span.clone();
+    let first = text[..span.start].rsplit('\n').next().unwrap_or_default();
+    let indent: String = first.chars().take_while(|char| char.is_whitespace()).collect();
+    let lines = text[span].lines().map(|line| line.strip_prefix(&indent).unwrap_or(line));
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn headline(site: &Site<'_>, found: &Found<'_>, depends: bool) -> String {
+    let location = |index: usize| site.locations[index].written();
+    let answers = found.served.location().map_or("no location".into(), location);
+    let causes: Vec<&str> = found.diagnosis.causes.iter().map(|cause| cause.name).collect();
+    let held = match (causes.is_empty(), &found.diagnosis.handler) {
+        (_, Handler::Itself(what)) => return format!("`{answers}` {what}."),
+        (_, Handler::Other(by)) => {
+            return format!("`{answers}` answers by {}, which is not looked at here.", by.name);
+        }
+        (true, _) => "nothing in force there holds a stream".into(),
+        (false, _) => format!("a stream is held there by {}", causes.join(" and by ")),
+    };
+    let meant = found.intended.as_ref().map_or(String::new(), |meant| {
+        format!(", not `{}`, which was meant", location(meant.location))
+    });
+    let depends = if depends {
+        ", if nginx is older than 1.29.7; later ones are live: say --nginx-version"
+    } else {
+        ""
+    };
+    format!("`{answers}` answers{meant}; {held}{depends}.")
+}
+
+fn sections(site: &Site<'_>, found: &Found<'_>, correction: Option<&Correction>) -> Vec<Section> {
+    let line = |index: usize| {
+        let location = &site.locations[index];
+        let at = site.tree.source.line(location.directive.span.start);
+        format!("`{}` ({at})", location.written())
+    };
+    let mut sections = Vec::new();
+    let mut add = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            sections.push(Section { title: title.into(), lines });
+        }
+    };
+    let server = &site.servers[found.served.server];
+    let mut way = vec![format!(
+        "server {} ({})",
+        server.shown(),
+        site.tree.source.line(server.directive.span.start)
+    )];
+    for choice in &found.served.hops {
+        way.extend(choice.steps.iter().map(|step| match step {
+            Step::Prefix(index) => format!("{} is the longest prefix: kept in mind", line(*index)),
+            Step::Decided(index) => format!("{} decides", line(*index)),
+            Step::Passed(index) => format!("{} does not match", line(*index)),
+            Step::Matched(index) => format!("{} matches: it answers", line(*index)),
+        }));
+        if choice.steps.is_empty() {
+            way.extend(choice.location.map(|index| format!("{} answers", line(index))));
+        }
+    }
+    for detour in &found.served.detours {
+        let at = site.tree.source.line(detour.directive.span.start);
+        way.push(format!("{} {} ({at})", detour.directive.name, secret::text(&detour.what)));
+    }
+    add("The way of the request", way);
+    let table = found.diagnosis.table.iter();
+    let table = table.map(|(name, value, by)| format!("{name:24} {:16} {by}", secret::text(value)));
+    add(&format!("In force there, by nginx {}", found.version), table.collect());
+    if let Some(meant) = &found.intended {
+        let why = format!("{} never answers here: {}", line(meant.location), meant.why.why());
+        add("The wrong turn", vec![why]);
+    }
+    let causes =
+        found.diagnosis.causes.iter().map(|cause| format!("{}: {}", cause.name, cause.why));
+    add("What holds the stream", causes.collect());
+    add("To note", found.diagnosis.notes.clone());
+    if let Some(correction) = correction {
+        let mut lines = correction.changes.clone();
+        lines.extend(correction.kept.iter().map(|kept| format!("kept: {kept}")));
+        lines.extend(correction.by_hand.iter().map(|by_hand| format!("by hand: {by_hand}")));
+        add("What to change", lines);
+    }
+    sections
+}
+
+/// Runs both and reads them. The second is whether it was interrupted.
+fn prove(
+    site: &Site<'_>,
+    found: &Found<'_>,
+    correction: &Correction,
+    request: &Request<'_>,
+) -> Result<(Proof, bool), Problem> {
+    let proxies = Proxies::of_user(Vec::new()).map_err(Problem::usage)?;
+    let program = match start::program(&proxies, "nginx") {
+        Ok(program) => program,
+        Err(why) => return Ok((Proof::Not(why), false)),
+    };
+    let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
+    let begin = |site: &Site<'_>| -> Result<_, String> {
+        start::start(&KIND, &program, &|listen, refused| {
+            let upstream = emitter.address();
+            let place = Place { listen, upstream, path: STREAM, version: found.version };
+            let Sandbox { text, changed } = site.sandbox(found.served.server, place, refused);
+            Text { text, changed }
+        })
+    };
+    let started = begin(site).and_then(|yours| {
+        let tree = Tree::read(correction.text.clone()).map_err(|error| error.to_string())?;
+        let corrected = begin(&Site::of(&tree).map_err(|error| error.to_string())?)?;
+        Ok::<_, String>((yours, corrected))
+    });
+    let ((yours, mut changed), (corrected, more)): ((Started, _), (Started, _)) = match started {
+        Ok(started) => started,
+        Err(why) => return Ok((Proof::Not(format!("the pinned nginx refuses it: {why}")), false)),
+    };
+    changed.extend(more);
+    let ways = [(YOURS, yours.address), (CORRECTED, corrected.address)];
+    let rows = proof::measure(&proxies, &emitter, &ways, request.path, request.host)?;
+    let Some(rows) = rows else { return Ok((Proof::Not("it was interrupted".into()), true)) };
+    let by = format!(
+        "nginx {} with the defaults of {} for the upstream's protocol",
+        program.version, found.version
+    );
+    Ok((Proof::Measured { by, rows, changed }, false))
+}

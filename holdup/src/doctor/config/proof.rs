@@ -1,0 +1,148 @@
+//! The proof: somebody's configuration and the corrected one, each in front of the emitter, read
+//! by the native reader as a browser asks.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use emitter::Emitter;
+use measure::cell::{DIRECT, ETHERNET_MSS, HeaderSet};
+use measure::guards::Guards;
+use measure::plan::{BROWSER_ENCODINGS, Plan, ReaderProfile};
+use measure::results::{RunRecord, derive_cells};
+use measure::script::Body;
+use measure::verdict::{Finding, Verdict};
+use measure::{Cell, RunId, Script, Span};
+use proxies::Proxies;
+use recv_client::Ask;
+
+use crate::exit::Problem;
+use crate::interrupt::Interrupt;
+use crate::rig::Rig;
+use crate::runner::{self, Executor};
+
+/// What the person's own is called in rows.
+pub(super) const YOURS: &str = "yours";
+/// And the other.
+pub(super) const CORRECTED: &str = "corrected";
+
+/// The path that the emitter plays scripts at.
+pub(super) const STREAM: &str = "/stream";
+
+/// Rounds: a verdict takes more than one run, and nobody waits for long.
+const ROUNDS: u32 = 3;
+
+/// 24 frames of 60 bytes, one each 50 ms: less than nginx's smallest buffer and far longer than
+/// HAProxy's 200 ms, in little more than a second.
+const FRAMES: u32 = 24;
+
+/// One way that was measured.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) finding: Finding,
+}
+
+/// What the rows say together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Held before, live after.
+    Cured,
+    /// Live before.
+    LiveBefore,
+    /// Anything else.
+    Open,
+}
+
+/// A reader through proxies of ours, at a path of theirs.
+struct Through<'a> {
+    rig: &'a Rig,
+    emitter: &'a Emitter,
+    path: &'a str,
+    host: Option<&'a str>,
+}
+
+impl Executor for Through<'_> {
+    fn run(&mut self, cell: &Cell, round: u32, position: u32) -> RunRecord {
+        let run = RunId(fastrand::u128(..));
+        let own = runner::path_of(&cell.script, run);
+        let direct = cell.endpoint == DIRECT;
+        let address = self.rig.address(&cell.endpoint).unwrap_or_else(|| self.emitter.address());
+        let path = match own.split_once('?') {
+            Some((_, query)) if !direct => {
+                let joint = if self.path.contains('?') { '&' } else { '?' };
+                format!("{}{joint}{query}", self.path)
+            }
+            _ => own,
+        };
+        let mut ask = Ask::plain(address, path);
+        ask.headers = cell.request.headers;
+        ask.accept_encoding.clone_from(&cell.request.accept_encoding);
+        ask.options.segment = cell.link.mss;
+        ask.target.origin = format!("http://{}", self.emitter.address());
+        if let Some(host) = self.host.filter(|_| !direct) {
+            ask.target.host = host.into();
+        }
+        let arrivals = runner::read(&ask, run);
+        let ledger = runner::ledger_of(self.emitter, run);
+        RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None, proxy: None }
+    }
+}
+
+/// Measures both ways. `None` when it was interrupted.
+pub(super) fn measure(
+    proxies: &Proxies,
+    emitter: &Emitter,
+    ways: &[(&str, SocketAddr)],
+    path: &str,
+    host: Option<&str>,
+) -> Result<Option<Vec<Row>>, Problem> {
+    let mut rig = Rig::start(proxies, &[], emitter.address());
+    for (name, address) in ways {
+        rig.add(name, "a configuration of one's own", *address);
+    }
+    let names: Vec<String> = ways.iter().map(|(name, _)| name.to_string()).collect();
+    let profile = ReaderProfile {
+        headers: HeaderSet::ChromiumFetch,
+        accept_encoding: Some(BROWSER_ENCODINGS.into()),
+        ..ReaderProfile::recv()
+    };
+    let seed = crate::cli::seed(None);
+    let mut plan = Plan::preset("headline", &names, &[profile], Some(ETHERNET_MSS), ROUNDS, seed)
+        .map_err(Problem::nothing)?;
+    let body = Body::Paced { frames: FRAMES, interval_us: Span::millis(50), frame_bytes: 60 };
+    for cell in &mut plan.cells {
+        cell.script = Script { body: body.clone(), ..Script::headline() };
+    }
+    let mut runs: Vec<RunRecord> = Vec::new();
+    let mut through = Through { rig: &rig, emitter, path, host };
+    let interrupt = Interrupt::listen();
+    let complete = runner::play(&plan, &mut through, &interrupt, |run| {
+        runs.push(run);
+        Ok::<(), Problem>(())
+    })?;
+    if !complete {
+        return Ok(None);
+    }
+    let guards = Guards::default();
+    let cells = derive_cells(&plan.cells, &runs, &rig.endpoints, &BTreeMap::new(), &guards);
+    let row = |name: &str| {
+        let cell = cells.iter().find(|cell| cell.cell.endpoint == name)?;
+        Some(Row { name: name.into(), finding: cell.summary.verdict.clone() })
+    };
+    Ok(Some([DIRECT, YOURS, CORRECTED].into_iter().filter_map(row).collect()))
+}
+
+/// What the rows say together.
+pub(super) fn shown(rows: &[Row]) -> Shown {
+    let of = |name: &str| rows.iter().find(|row| row.name == name).map(|row| row.finding.name);
+    let holds = |verdict: Verdict| {
+        matches!(
+            verdict,
+            Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind
+        )
+    };
+    match (of(YOURS), of(CORRECTED)) {
+        (Some(before), Some(Verdict::Live)) if holds(before) => Shown::Cured,
+        (Some(Verdict::Live), _) => Shown::LiveBefore,
+        _ => Shown::Open,
+    }
+}

@@ -1,0 +1,262 @@
+//! The doctor and configurations: what it says of them, and what the real proxies show.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{alone, run, status, stderr};
+use serde_json::Value;
+
+fn file(folder: &tempfile::TempDir, text: &str) -> String {
+    let path: PathBuf = folder.path().join("given.conf");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
+/// What `--json` says, and the exit status.
+fn told(arguments: &[&str]) -> (Value, i32) {
+    let output = run(&[&["doctor"], arguments, &["--json"]].concat());
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let told = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text} {}", stderr(&output)));
+    (told, status(&output))
+}
+
+/// A way's verdict in the proof; `None`, and the reason is printed, where nothing was decided.
+fn verdict(told: &Value, name: &str) -> Option<String> {
+    let proof = &told["proof"];
+    if let Some(why) = proof["not_measured"].as_str() {
+        println!("SKIPPED({why})");
+        return None;
+    }
+    let row = proof["rows"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+    let verdict = row["verdict"].as_str().unwrap();
+    if matches!(verdict, "void" | "cannot-tell") {
+        println!("SKIPPED(void: {name}: {})", row["because"]);
+        return None;
+    }
+    Some(verdict.into())
+}
+
+/// P9's: a prefix location written with care, and an older regular expression, included, that is
+/// there for a CORS header. With what such files have besides: TLS, an account, a module that the
+/// pinned nginx lacks.
+const SHADOWED: &str = r#"# configuration file /etc/nginx/nginx.conf:
+user www-data;
+pid /run/nginx.pid;
+load_module modules/ngx_http_brotli_filter_module.so;
+events { worker_connections 768; }
+http {
+    include /etc/nginx/mime.types;
+    access_log /var/log/nginx/access.log;
+    brotli on;
+    upstream chat { server 10.1.2.3:8000 max_fails=3; keepalive 8; }
+    include /etc/nginx/conf.d/*.conf;
+}
+
+# configuration file /etc/nginx/mime.types:
+types { text/html html; }
+
+# configuration file /etc/nginx/conf.d/chat.conf:
+server {
+    listen 443 ssl;
+    server_name chat.example.com;
+    ssl_certificate /etc/S3CRET/cert.pem;
+    ssl_certificate_key /etc/S3CRET/key.pem;
+    proxy_set_header Host $host;
+    proxy_set_header Authorization "Bearer S3CRETtoken";
+    include snippets/cors.conf;
+    location /api/chat {
+        proxy_pass http://chat;
+        proxy_buffering off;
+        proxy_cache off;
+        gzip off;
+    }
+    location / {
+        proxy_pass http://chat?api_key=S3CRET;
+        auth_basic_user_file /etc/S3CRET;
+    }
+}
+server { listen 80; server_name chat.example.com; return 301 https://$host$request_uri; }
+
+# configuration file /etc/nginx/snippets/cors.conf:
+location ~ ^/api/ {
+    proxy_pass http://chat;
+    proxy_hide_header Access-Control-Allow-Origin;
+    add_header Access-Control-Allow-Origin https://app.example.com always;
+}
+"#;
+
+#[test]
+fn a_shadowed_location_is_named_corrected_and_proved() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder, SHADOWED);
+    let arguments = ["--nginx-config", &file, "--path", "/api/chat", "--nginx-version", "1.24.0"];
+    let (told, status) = told(&arguments);
+    assert_eq!((status, told["answer"].as_str()), (1, Some("found")), "{told:#}");
+    let headline = told["headline"].as_str().unwrap();
+    assert!(
+        headline.starts_with("`location ~ ^/api/` answers, not `location /api/chat`"),
+        "{headline}"
+    );
+    let block = told["block"].as_str().unwrap();
+    assert!(block.starts_with("location ^~ /api/chat {"), "{block}");
+    for line in [
+        "add_header Access-Control-Allow-Origin https://app.example.com always;",
+        "proxy_hide_header Access-Control-Allow-Origin;",
+        "proxy_http_version 1.1;",
+        "proxy_set_header Connection \"\";",
+        "proxy_set_header Host $host;",
+        "proxy_buffering off;",
+        "proxy_cache off;",
+        "gzip off;",
+    ] {
+        assert!(block.contains(line), "{line} in {block}");
+    }
+    let (Some(before), Some(after)) = (verdict(&told, "yours"), verdict(&told, "corrected")) else {
+        return;
+    };
+    println!("before {before}, after {after}");
+    assert_eq!((before.as_str(), after.as_str()), ("held", "live"), "{told:#}");
+    let changed = told["proof"]["changed"].to_string();
+    for what in ["ssl_certificate_key", "brotli", "proxy_pass", "upstreams"] {
+        assert!(changed.contains(what), "{what} in {changed}");
+    }
+}
+
+#[test]
+fn a_stock_haproxy_is_named_corrected_and_proved() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let stock = "global\n    log /dev/log local0\n    chroot /var/lib/haproxy\n    user haproxy\n    daemon\n\
+                 defaults\n    log global\n    mode http\n    option httplog\n    timeout connect 5s\n    \
+                 timeout client 1h\n    timeout server 1h\nfrontend www\n    bind *:443 ssl crt /etc/S3CRET.pem\n    \
+                 use_backend chat if { path_beg /api/ }\n    default_backend files\nbackend chat\n    \
+                 option httpchk GET /up\n    server c1 10.0.0.1:8000 check\nbackend files\n    server f1 10.0.0.2:80\n";
+    let file = file(&folder, stock);
+    let (told, status) = told(&["--haproxy-config", &file, "--path", "/api/chat"]);
+    assert_eq!((status, told["answer"].as_str()), (1, Some("found")), "{told:#}");
+    assert!(told["headline"].as_str().unwrap().contains("frontend www, backend chat"));
+    assert!(told["block"].as_str().unwrap().contains("option http-no-delay"));
+    assert!(!told.to_string().contains("S3CRET"));
+    let (Some(before), Some(after)) = (verdict(&told, "yours"), verdict(&told, "corrected")) else {
+        return;
+    };
+    println!("before {before}, after {after}");
+    assert_eq!((before.as_str(), after.as_str()), ("corked", "live"), "{told:#}");
+}
+
+#[test]
+fn nothing_secret_is_in_any_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder, SHADOWED);
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let told = ["doctor", "--nginx-config", &file, "--path", "/other", "--no-proof"];
+    for more in [&["--json"][..], &["--out", out], &["--marked"]] {
+        let output = run(&[&told[..], more].concat());
+        let all = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+        assert!(!all.contains("S3CRET"), "{more:?}: {all}");
+    }
+    let mut kept = 0;
+    for entry in std::fs::read_dir(out).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(!text.contains("S3CRET") && text.contains("***"), "{text}");
+        kept += 1;
+    }
+    assert_eq!(kept, 2);
+    let output = run(&[&told[..], &["--out", out]].concat());
+    assert_eq!(status(&output), 2, "an earlier diagnosis is kept");
+}
+
+#[test]
+fn each_location_says_its_name_when_it_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder, SHADOWED);
+    let output = run(&["doctor", "--nginx-config", &file, "--marked"]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for place in [
+        "/etc/nginx/conf.d/chat.conf:9",
+        "/etc/nginx/conf.d/chat.conf:15",
+        "/etc/nginx/snippets/cors.conf:1",
+    ] {
+        assert!(
+            text.contains(&format!("add_header X-Holdup-Location \"{place}\" always;")),
+            "{text}"
+        );
+    }
+    assert!(stderr(&output).contains("secret values are masked as ***"));
+}
+
+#[test]
+fn what_depends_on_the_version_is_not_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder, "server { listen 80; location /x { proxy_pass http://a; } }");
+    let arguments = ["--nginx-config", &file, "--path", "/x", "--no-proof"];
+    let (without, status) = told(&arguments);
+    assert_eq!((status, without["answer"].as_str()), (3, Some("cannot-tell")));
+    assert!(without["headline"].as_str().unwrap().contains("say --nginx-version"));
+    let with = |version| told(&[&arguments[..], &["--nginx-version", version]].concat());
+    assert_eq!(with("1.22.1").1, 1);
+    let (clean, status) = with("1.31.5");
+    assert_eq!((status, clean["answer"].as_str()), (0, Some("clean")), "{clean:#}");
+    assert!(clean["block"].is_null());
+}
+
+#[test]
+fn bad_input_is_one_line_and_status_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let huge = "a b;\n".repeat(2_000_000);
+    let two = "server { listen 80; location / { proxy_pass http://a; } }\n\
+               server { listen 81; location / { proxy_pass http://a; } }";
+    let regex = "server { location ~ \"\\p{L}\" { proxy_pass http://a; } }";
+    for (text, path, code, said) in [
+        (
+            "http {\n  server {\n",
+            "/x",
+            2,
+            "given.conf: line 3, column 1: the file ends; `}` for the block of line 2 is expected here",
+        ),
+        (
+            "http { include mime.types; }",
+            "/x",
+            2,
+            "the included file mime.types is missing: give the whole output of `nginx -T`",
+        ),
+        ("server { location /a { return 200; } }", "/x", 2, "no location serves /x in the server"),
+        (
+            "frontend f\n  bind :80\nbackend b\n",
+            "/x",
+            2,
+            "it looks like a haproxy.cfg, not like a configuration of nginx: use --haproxy-config",
+        ),
+        (two, "/x", 2, "2 servers could answer this path: say which with --host or --port: "),
+        (huge.as_str(), "/x", 2, "is the most that is read: is it a configuration?"),
+        ("events {}", "/x", 2, "there is no server block in it"),
+        (
+            "server { location / { proxy_pass http://a; } }",
+            "x",
+            2,
+            "\"x\" is no path that nginx takes: a path starts with `/`",
+        ),
+        (regex, "/x", 3, "whether `\\p{L}` matches cannot be said here"),
+    ] {
+        let file = file(&folder, text);
+        let output = run(&["doctor", "--nginx-config", &file, "--path", path]);
+        let line = stderr(&output);
+        assert_eq!(status(&output), code, "{line}");
+        assert!(line.contains(said), "{said}: {line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(output.stdout.is_empty());
+    }
+    let nowhere = run(&["doctor", "--nginx-config", "/nonexistent", "--path", "/x"]);
+    assert_eq!((status(&nowhere), stderr(&nowhere).lines().count()), (2, 1));
+    let no_path = run(&["doctor", "--nginx-config", "/nonexistent"]);
+    assert!(stderr(&no_path).starts_with("holdup: say which path is streamed: --path /api/chat"));
+    let file = file(&folder, "http {\nserver {\n");
+    let other = run(&["doctor", "--haproxy-config", &file, "--path", "/x"]);
+    assert!(stderr(&other).contains("use --nginx-config"), "{}", stderr(&other));
+}
