@@ -177,7 +177,7 @@ fn each_location_says_its_name_when_it_is_marked() {
     let file = file(&folder, SHADOWED);
     let output = run(&["doctor", "--nginx-config", &file, "--marked"]);
     assert_eq!(status(&output), 0, "{}", stderr(&output));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
     for place in [
         "/etc/nginx/conf.d/chat.conf:9",
         "/etc/nginx/conf.d/chat.conf:15",
