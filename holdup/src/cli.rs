@@ -187,6 +187,8 @@ pub(crate) struct Browse {
     /// The name or address under which browsers on other machines reach this one
     #[arg(long, value_name = "NAME")]
     pub(crate) public_host: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: Own,
     /// What to measure
     #[arg(long, value_name = "NAME", default_value = "headline")]
     pub(crate) preset: String,
@@ -231,6 +233,55 @@ pub(crate) struct Browse {
     /// Take screenshots of the finished page into this folder: three sizes, dark and light
     #[arg(long, value_name = "DIR")]
     pub(crate) screenshots: Option<PathBuf>,
+}
+
+/// An endpoint of one's own instead of the lanes.
+#[derive(Debug, Args)]
+pub(crate) struct Own {
+    /// A chat endpoint of your own instead of a preset: its answers seen from the wire and from
+    /// each browser
+    #[arg(long, value_name = "URL", value_parser = crate::gateway::target,
+          conflicts_with_all = ["preset", "story", "script", "readers", "endpoints", "screenshots"])]
+    pub(crate) target: Option<url::Url>,
+    /// The answer's shape, such as openai-chat [default: told by the path, else by the answer]
+    #[arg(long, value_name = "NAME", requires = "target")]
+    pub(crate) shape: Option<measure::chat::Shape>,
+    /// The model to ask
+    #[arg(long, value_name = "NAME", requires = "target")]
+    pub(crate) model: Option<String>,
+    /// The prompt, put into the shape's body
+    #[arg(long, value_name = "TEXT", requires = "target", conflicts_with = "body_file")]
+    pub(crate) prompt: Option<String>,
+    /// A file with the whole body
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) body_file: Option<PathBuf>,
+    /// A header to send; repeatable. For a key: --key-env or --key-file
+    #[arg(short = 'H', long, value_name = "NAME: VALUE", requires = "target")]
+    pub(crate) header: Vec<String>,
+    /// An environment variable that holds the key; it is sent, never stored or shown
+    #[arg(long, value_name = "VAR", requires = "target", conflicts_with = "key_file")]
+    pub(crate) key_env: Option<String>,
+    /// A file that holds the key
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// The header that carries the key, with what stands before it
+    #[arg(long, value_name = "NAME[: SCHEME]", default_value = "Authorization: Bearer")]
+    pub(crate) key_header: String,
+    /// Whether the browsers ask through the gateway, which sees the wire, or by themselves
+    #[arg(long, value_name = "WAY", default_value = "gateway")]
+    pub(crate) way: OwnWay,
+    /// Certificates (PEM) of an authority that the gateway believes beside the system's
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) cacert: Option<PathBuf>,
+}
+
+/// How a browser reaches an endpoint of one's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OwnWay {
+    /// Through the gateway of this command
+    Gateway,
+    /// By itself, as far as the endpoint lets other origins in
+    Direct,
 }
 
 fn script(query: &str) -> Result<measure::Script, String> {

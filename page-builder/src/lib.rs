@@ -1,4 +1,4 @@
-//! Makes `pkg/` from the page's cdylib, with wasm-bindgen as a library: no tool is downloaded.
+//! Makes `pkg/` from the pages' cdylibs, with wasm-bindgen as a library: no tool is downloaded.
 //!
 //! The folder is made whole beside its place and then put there by a rename, so that a build
 //! that dies half way leaves the page that was there before, never half of a new one.
@@ -15,17 +15,37 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use wasm_bindgen_cli_support::Bindgen;
 
-/// The stem of what is generated: `web_client.js` and `web_client_bg.wasm`.
-pub const OUT_NAME: &str = "web_client";
-
-/// The worker's script in the folder.
+/// The worker's script in the folder, and the module whose page starts it.
 const WORKER: &str = "worker.js";
+const WITH_WORKER: &str = "web_client";
+
+/// One page's module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The stem of what is generated: `NAME.js` and `NAME_bg.wasm`.
+    pub name: String,
+    /// The cdylib, as `cargo build -p web-client --target wasm32-unknown-unknown` leaves it.
+    pub wasm: PathBuf,
+}
+
+impl std::str::FromStr for Module {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Module, String> {
+        let (name, wasm) = text.split_once('=').ok_or("write it as NAME=PATH")?;
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!("{name:?} is no name of a module: letters, digits, underscores"));
+        }
+        Ok(Module { name: name.into(), wasm: wasm.into() })
+    }
+}
 
 /// What goes in and where it comes out.
 #[derive(Clone, Debug)]
 pub struct Build {
-    /// The cdylib, as `cargo build -p web-client --target wasm32-unknown-unknown` leaves it.
-    pub wasm: PathBuf,
+    /// The modules.
+    pub modules: Vec<Module>,
     /// The folder to make.
     pub out: PathBuf,
     /// The style sheet to put along as `style.css`.
@@ -51,12 +71,14 @@ pub struct FileSize {
 /// When the input is missing or was made for another wasm-bindgen, or the folder cannot be
 /// written.
 pub fn build(build: &Build) -> Result<Vec<FileSize>> {
-    ensure!(
-        build.wasm.is_file(),
-        "{} is not there: build it first with `cargo build -p web-client --target \
-         wasm32-unknown-unknown --profile page`",
-        build.wasm.display()
-    );
+    for Module { wasm, .. } in &build.modules {
+        ensure!(
+            wasm.is_file(),
+            "{} is not there: build it first with `cargo build -p web-client --target \
+             wasm32-unknown-unknown --profile page`",
+            wasm.display()
+        );
+    }
     let fresh = beside(&build.out, "new")?;
     remove(&fresh)?;
     let made = fill(build, &fresh).and_then(|()| sizes(&fresh));
@@ -75,11 +97,11 @@ pub fn build(build: &Build) -> Result<Vec<FileSize>> {
 
 fn fill(build: &Build, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let bytes =
-        fs::read(&build.wasm).with_context(|| format!("cannot read {}", build.wasm.display()))?;
-    let script = folder.join(format!("{OUT_NAME}.js"));
-    bind(bytes, folder, &script)
-        .with_context(|| format!("cannot make bindings from {}", build.wasm.display()))?;
+    for Module { name, wasm } in &build.modules {
+        let bytes = fs::read(wasm).with_context(|| format!("cannot read {}", wasm.display()))?;
+        bind(&bytes, folder, name)
+            .with_context(|| format!("cannot make bindings from {}", wasm.display()))?;
+    }
     if let Some(css) = &build.css {
         let text =
             fs::read_to_string(css).with_context(|| format!("cannot read {}", css.display()))?;
@@ -94,10 +116,11 @@ fn fill(build: &Build, folder: &Path) -> Result<()> {
 }
 
 /// The bindings, with everything taken out that the page need not download.
-fn bind(bytes: Vec<u8>, folder: &Path, script: &Path) -> Result<()> {
+fn bind(bytes: &[u8], folder: &Path, name: &str) -> Result<()> {
+    let script = &folder.join(format!("{name}.js"));
     let mut output = Bindgen::new()
-        .input_module(OUT_NAME, slim::module(&bytes)?)
-        .out_name(OUT_NAME)
+        .input_module(name, slim::module(bytes)?)
+        .out_name(name)
         .web(true)?
         .typescript(false)
         .remove_name_section(true)
@@ -144,9 +167,12 @@ fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// What a browser downloads before the page works: the module and the scripts, gzipped.
-pub fn download(files: &[FileSize]) -> u64 {
-    let needed = |file: &&FileSize| file.name.starts_with(OUT_NAME) || file.name == WORKER;
+/// What a browser downloads before a module's page works: the module and its scripts, gzipped.
+pub fn download(files: &[FileSize], module: &str) -> u64 {
+    let needed = |file: &&FileSize| {
+        let rest = file.name.strip_prefix(module).unwrap_or_default();
+        matches!(rest, ".js" | "_bg.wasm") || (module == WITH_WORKER && file.name == WORKER)
+    };
     files.iter().filter(needed).map(|file| file.gzipped).sum()
 }
 
@@ -183,6 +209,34 @@ fn gzipped(bytes: &[u8]) -> Result<u64> {
 mod tests {
     use super::*;
 
+    fn module(wasm: PathBuf) -> Module {
+        Module { name: "web_client".into(), wasm }
+    }
+
+    #[test]
+    fn each_page_downloads_its_own_module() {
+        let file = |name: &str, gzipped| FileSize { name: name.into(), raw: 0, gzipped };
+        let files = [
+            file("own_client.js", 1),
+            file("own_client_bg.wasm", 2),
+            file("style.css", 4),
+            file("web_client.js", 8),
+            file("web_client_bg.wasm", 16),
+            file("worker.js", 32),
+        ];
+        assert_eq!(download(&files, "own_client"), 3);
+        assert_eq!(download(&files, "web_client"), 56);
+    }
+
+    #[test]
+    fn a_module_is_a_name_and_a_path() {
+        let own: Module = "own_client=target/a=b.wasm".parse().unwrap();
+        assert_eq!((own.name.as_str(), own.wasm), ("own_client", PathBuf::from("target/a=b.wasm")));
+        for wrong in ["target/a.wasm", "=a.wasm", "../x=a.wasm"] {
+            assert!(wrong.parse::<Module>().is_err(), "{wrong}");
+        }
+    }
+
     #[test]
     fn a_missing_input_says_how_to_make_it_and_leaves_the_old_folder() {
         let place = tempfile::tempdir().unwrap();
@@ -190,7 +244,7 @@ mod tests {
         fs::create_dir(&out).unwrap();
         fs::write(out.join("web_client.js"), "old").unwrap();
         let error = build(&Build {
-            wasm: place.path().join("none.wasm"),
+            modules: vec![module(place.path().join("none.wasm"))],
             out: out.clone(),
             css: None,
             worker: None,
@@ -207,7 +261,13 @@ mod tests {
         fs::create_dir(&out).unwrap();
         fs::write(out.join("web_client.js"), "old").unwrap();
         fs::write(&wasm, "not wasm").unwrap();
-        assert!(build(&Build { wasm, out: out.clone(), css: None, worker: None }).is_err());
+        assert!(build(&Build {
+            modules: vec![module(wasm)],
+            out: out.clone(),
+            css: None,
+            worker: None
+        })
+        .is_err());
         assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
     }

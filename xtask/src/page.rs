@@ -1,46 +1,49 @@
-//! Builds the page: the cdylib for wasm32, then `pkg/` from it.
+//! Builds the pages: a cdylib for wasm32 for each, then `pkg/` from them.
 
-use anyhow::Result;
+use std::fs;
+
+use anyhow::{Context, Result};
 
 use crate::{cargo, check, tools};
 
-/// Where cargo puts the page's module.
+/// Where cargo puts a page's module, whichever it is.
 const WASM: &str = "target/wasm32-unknown-unknown/page/web_client.wasm";
 
-/// Most that the page's scripts and module may weigh gzipped, units of 1,000 bytes: what a slow
+/// The pages: the name of each one's module, and the feature of `web-client` that it is.
+const PAGES: [(&str, &str); 2] = [("own_client", "own"), ("web_client", "lanes")];
+
+/// Most that a page's scripts and module may weigh gzipped, units of 1,000 bytes: what a slow
 /// mobile link brings within half a second.
 const MAX_KB: &str = "250";
 
 /// Builds `pkg/`.
 pub(crate) fn build() -> Result<()> {
     tools::wasm_target()?;
-    check(&mut cargo(&[
-        "build",
-        "--package",
-        "web-client",
-        "--target",
-        "wasm32-unknown-unknown",
-        "--profile",
-        "page",
-    ]))?;
-    check(&mut cargo(&[
-        "run",
-        "--quiet",
-        "--package",
-        "page-builder",
-        "--",
-        "build",
-        "--wasm",
-        WASM,
-        "--css",
-        "web-client/style.css",
-        "--worker",
-        "web-client/worker.js",
-        "--out",
-        "pkg",
-        "--max-gzip-kb",
-        MAX_KB,
-    ]))
+    let mut modules = Vec::new();
+    for (name, feature) in PAGES {
+        check(&mut cargo(&[
+            "build",
+            "--package",
+            "web-client",
+            "--target",
+            "wasm32-unknown-unknown",
+            "--profile",
+            "page",
+            "--no-default-features",
+            "--features",
+            feature,
+        ]))?;
+        // The next one has the same name.
+        let kept = format!("target/wasm32-unknown-unknown/page/{name}.page.wasm");
+        fs::copy(WASM, &kept).with_context(|| format!("cannot copy {WASM} to {kept}"))?;
+        modules.push(format!("{name}={kept}"));
+    }
+    let mut command = cargo(&["run", "--quiet", "--package", "page-builder", "--", "build"]);
+    for module in &modules {
+        command.args(["--module", module]);
+    }
+    command.args(["--css", "web-client/style.css", "--worker", "web-client/worker.js"]);
+    check(command.args(["--out", "pkg", "--max-gzip-kb", MAX_KB]))
 }
 
 /// The page's unit tests in headless Chromium; the output's lines go to `line`.

@@ -15,8 +15,10 @@
 //! | `POST /gateway/ask` | asks a target; the answer's body as it comes |
 //! | `POST /gateway/confirm` | the person means this target |
 //! | `GET /gateway/runs/{run}` | what the wire showed of an answer that has ended |
+//! | `GET /gateway/plan/{name}`, `POST /gateway/results/{name}` | a go that a command waits for ([`goes`]) |
 
 mod door;
+mod goes;
 mod relay;
 mod request;
 mod seen;
@@ -40,6 +42,8 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use door::{Door, Refusal, Secret};
+use goes::Goes;
+pub(crate) use goes::Results;
 use request::{MAX_BODY, Request};
 use seen::Book;
 use targets::{NotThere, Targets};
@@ -60,6 +64,7 @@ struct Inner {
     opened: OnceLock<Opened>,
     targets: Targets,
     book: Book,
+    goes: Goes,
     free: Arc<Semaphore>,
 }
 
@@ -79,6 +84,7 @@ impl Default for Gateway {
             opened: OnceLock::new(),
             targets: Targets::default(),
             book: Book::default(),
+            goes: Goes::default(),
             free: Arc::new(Semaphore::new(AT_ONCE)),
         }))
     }
@@ -143,7 +149,27 @@ impl Gateway {
             .route("/gateway/confirm", post(confirm))
             .route("/gateway/runs/{run}", get(run))
             .layer(DefaultBodyLimit::max(MAX_BODY))
+            .route("/gateway/plan/{name}", get(plan))
+            .route(
+                "/gateway/results/{name}",
+                post(results).layer(DefaultBodyLimit::max(goes::MAX_RESULTS)),
+            )
             .with_state(self.clone())
+    }
+
+    /// Leaves a plan for the page that is opened next; returns what its address has to name.
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    pub(crate) fn offer(&self, plan: serde_json::Value) -> std::io::Result<String> {
+        let name = Secret::new()?.reveal().to_string();
+        self.0.goes.offer(name.clone(), plan);
+        Ok(name)
+    }
+
+    /// What that page measured, once it has posted it.
+    pub(crate) fn came(&self) -> Option<Results> {
+        self.0.goes.take()
     }
 
     fn admit(
@@ -307,4 +333,28 @@ async fn run(
         Some(seen) => Ok(private(Json(&*seen).into_response())),
         None => Err(Refusal::new(StatusCode::CONFLICT, "this answer has not ended yet")),
     }
+}
+
+async fn plan(
+    State(gateway): State<Gateway>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    headers: HeaderMap,
+    extract::Path(name): extract::Path<String>,
+) -> Result<Response, Refusal> {
+    gateway.admit(&connection, &Method::GET, &headers)?;
+    Ok(private(Json(gateway.0.goes.plan(&name)?).into_response()))
+}
+
+async fn results(
+    State(gateway): State<Gateway>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    headers: HeaderMap,
+    extract::Path(name): extract::Path<String>,
+    body: Bytes,
+) -> Result<StatusCode, Refusal> {
+    gateway.admit(&connection, &Method::POST, &headers)?;
+    let results = serde_json::from_slice(&body)
+        .map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "these are no results"))?;
+    gateway.0.goes.post(&name, results)?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -9,5 +9,5 @@ mod write;
 
 pub use read::{Json, arrivals, clock, lanes, ledger};
 pub(crate) use read::{arrivals_of, ledger_of, reader, script};
-pub(crate) use write::Writing;
+pub(crate) use write::{Writing, arrivals_written};
 pub use write::{finished, run_post};

@@ -74,7 +74,7 @@ pub fn finished(finished: &Finished) -> String {
         .text()
 }
 
-fn arrivals_written(arrivals: &Arrivals) -> Writing {
+pub(crate) fn arrivals_written(arrivals: &Arrivals) -> Writing {
     let deliveries: Array = arrivals
         .deliveries
         .iter()

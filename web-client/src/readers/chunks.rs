@@ -34,7 +34,7 @@ impl Chunks {
 
 /// Reads a body to its end; returns when that was, and whether it was whole. Whoever does not want
 /// to wait for it aborts the request.
-pub(super) async fn read(
+pub(crate) async fn read(
     body: &ReadableStream,
     on_chunk: impl FnMut(i64, Uint8Array) + 'static,
 ) -> (i64, bool) {

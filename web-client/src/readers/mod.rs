@@ -5,7 +5,7 @@
 //! delivery comes out of another's time. They are parsed when somebody looks, which a view does
 //! before it draws. Dropping a [`Stream`] closes it and lets its handlers go.
 
-mod chunks;
+pub(crate) mod chunks;
 pub mod eventsource;
 pub mod fetch;
 pub mod open;

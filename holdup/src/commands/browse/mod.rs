@@ -1,9 +1,11 @@
 //! `holdup browse`: the same cells by the page in real browsers, with the tap.
 //!
 //! Each engine plays the whole plan by itself, one engine after the other: [`stage`] is one
-//! engine's part. What all of them posted becomes one [`document`].
+//! engine's part. What all of them posted becomes one [`document`]. An endpoint of one's own
+//! instead of lanes is [`own`]'s.
 
 mod document;
+mod own;
 mod stage;
 mod story;
 
@@ -29,6 +31,9 @@ use document::Joined;
 use stage::{Came, Stage, Way};
 
 pub(crate) fn run(options: &cli::Browse) -> Outcome {
+    if let Some(target) = &options.own.target {
+        return own::run(options, target);
+    }
     let settings = match &options.story {
         Some(name) => story::settings(name, options)?,
         None => settings(options)?,

@@ -1,0 +1,199 @@
+//! On whose side an answer was held. The wire says it first: a page cannot hold what has not
+//! come. The rules and their thresholds are `measure::verdict`'s.
+
+use measure::arrivals::{Arrivals, PageState};
+use measure::guards::Guards;
+use measure::verdict::arrivals::{Origin, Sighting, of_arrivals};
+use measure::verdict::{Finding, PageEvidence, Thresholds, of_page};
+use measure::{Reader, Span, Verdict};
+
+use super::answer::{Figures, holds};
+use super::seen::Outcome;
+
+/// Whose side it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Nobody's.
+    Nobody,
+    /// The path's: what lies before this machine, with the origin where nothing tells them apart.
+    Path,
+    /// The origin's own.
+    Origin,
+    /// The browser's or the page's.
+    Page,
+    /// Of an answer without a wire: the path's, the browser's or the page's.
+    Undivided,
+    /// The answer failed.
+    Broken,
+    /// The evidence does not say.
+    Unknown,
+}
+
+impl Side {
+    /// Its name in the style sheet, which gives each a colour and a shape.
+    pub fn class(self) -> &'static str {
+        match self {
+            Side::Nobody => "nobody",
+            Side::Path => "path",
+            Side::Origin => "origin",
+            Side::Page => "page",
+            Side::Undivided | Side::Unknown => "unknown",
+            Side::Broken => "broken",
+        }
+    }
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Undivided => "undivided",
+            other => other.class(),
+        }
+    }
+
+    /// In words, above the sentence with the figures.
+    pub fn words(self) -> &'static str {
+        match self {
+            Side::Nobody => "Live: nobody holds it",
+            Side::Path => "Held on the path’s side",
+            Side::Origin => "Batched by the origin itself",
+            Side::Page => "Held by the browser or the page",
+            Side::Undivided => "In bursts: path, browser or page",
+            Side::Broken => "Failed",
+            Side::Unknown => "Cannot tell",
+        }
+    }
+}
+
+/// What is known of one answer for a judgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// The wire's side; absent where the browser asked directly.
+    pub wire: Option<&'a Arrivals>,
+    /// The page's side.
+    pub page: &'a Arrivals,
+    /// How it came out.
+    pub outcome: &'a Outcome,
+    /// Whether it is an event stream: of others the content type is no event stream's.
+    pub sse: bool,
+    /// The same question's answer by the other address, where that one was live there.
+    pub control: Option<&'a Arrivals>,
+    /// What the page noted of itself.
+    pub state: &'a PageState,
+}
+
+/// Names what an answer that did not fail shows.
+pub fn judge(evidence: &Evidence<'_>) -> (Side, Finding) {
+    let thresholds = Thresholds::standard();
+    let Some(wire) = evidence.wire else {
+        let found = look(evidence.page, evidence, &thresholds);
+        let side = match side_of(&found) {
+            Side::Path => Side::Undivided,
+            side => side,
+        };
+        return (side, found.finding);
+    };
+    let found = look(wire, evidence, &thresholds);
+    let side = side_of(&found);
+    if side != Side::Nobody {
+        return (side, found.finding);
+    }
+    let holds = holds(wire, evidence.page);
+    let page = PageEvidence {
+        reader: Reader::Fetch,
+        one_stream_a_connection: true,
+        page: evidence.state,
+        longest_task: Guards::default().page_longest_task_us,
+        frames_per_delivery: Figures::of(evidence.page, None).per_delivery(),
+        // The page's request goes to the gateway: when it left says nothing of the endpoint.
+        left: None,
+        browser_holds: &holds,
+        page_holds: &[],
+        uncertainty: evidence.page.clock_uncertainty(),
+        page_uncertainty: Span::ZERO,
+    };
+    let finding = of_page(found.finding, &page, &thresholds);
+    match finding.name {
+        Verdict::Live => (Side::Nobody, finding),
+        _ => (Side::Page, finding),
+    }
+}
+
+/// A side's arrivals, as the rules want them.
+fn look(arrivals: &Arrivals, evidence: &Evidence<'_>, thresholds: &Thresholds) -> Sighting {
+    let mut own = ready(arrivals, evidence);
+    let control = evidence.control.map(|control| ready(control, evidence));
+    // Where the two have no event in common, none is the other's control.
+    let origin = control.as_ref().map_or(Origin::Unknown, Origin::Direct);
+    // A page's bytes are those behind the gateway's or the browser's own buffers.
+    if evidence.wire.is_none() {
+        own.segment_bytes = None;
+    }
+    of_arrivals(&own, origin, thresholds)
+}
+
+/// A copy for the rules: the content type is an event stream's only where the body is one, and
+/// an answer whose shape has no last event is whole where its reader says so.
+fn ready(arrivals: &Arrivals, evidence: &Evidence<'_>) -> Arrivals {
+    let mut own = arrivals.clone();
+    if !evidence.sse {
+        own.content_type = None;
+    }
+    if *evidence.outcome == Outcome::Complete && !own.has_terminal() {
+        let last = own.deliveries.iter_mut().rev().find(|delivery| !delivery.frames.is_empty());
+        if let Some(delivery) = last
+            && let Some(mark) = delivery.frames.last().copied()
+        {
+            let end = measure::FrameMark { text: false, terminal: true, ..mark };
+            delivery.frames.push(end);
+        }
+    }
+    own
+}
+
+fn side_of(found: &Sighting) -> Side {
+    match found.finding.name {
+        Verdict::Live => Side::Nobody,
+        Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind => Side::Path,
+        Verdict::BatchedAtOrigin => Side::Origin,
+        Verdict::Failed | Verdict::Truncated | Verdict::NoToken => Side::Broken,
+        Verdict::CannotTell if found.candidates.iter().any(|name| bursts(*name)) => Side::Path,
+        // Its bytes are live.
+        Verdict::CannotTell if found.candidates.contains(&Verdict::TypeChanged) => Side::Nobody,
+        _ => Side::Unknown,
+    }
+}
+
+/// Whether a candidate says that frames came together on the wire.
+fn bursts(name: Verdict) -> bool {
+    matches!(
+        name,
+        Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::BatchedAtOrigin
+    )
+}
+
+/// What several answers show together: the side that enough of them share, with the sentence of
+/// the one in the middle.
+pub fn pooled(answers: &[(Side, Finding, Option<Span>)]) -> Option<(Side, String)> {
+    let count = |side: Side| answers.iter().filter(|(own, ..)| *own == side).count();
+    let (most, ..) = answers.iter().max_by_key(|(side, ..)| count(*side))?;
+    let share = Thresholds::standard().agreement;
+    if (count(*most) as f64) < share * answers.len() as f64 {
+        let text = format!(
+            "The {} answers disagree: {} of them are {}.",
+            answers.len(),
+            count(*most),
+            most.name()
+        );
+        return Some((Side::Unknown, text));
+    }
+    let mut own: Vec<&(Side, Finding, Option<Span>)> =
+        answers.iter().filter(|(side, ..)| side == most).collect();
+    own.sort_by_key(|(.., ttft)| *ttft);
+    let middle = own[(own.len() - 1) / 2];
+    let said = crate::words::sentence(&middle.1.because);
+    let text = match answers.len() {
+        1 => said,
+        all => format!("{} of {all} answers; the one in the middle: {said}", own.len()),
+    };
+    Some((*most, text))
+}
