@@ -21,6 +21,7 @@ mod prompt;
 mod report;
 mod rig;
 mod runner;
+mod secured;
 mod store;
 mod table;
 mod target;

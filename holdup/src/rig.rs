@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
+use certs::Leaf;
 use emitter::Emitter;
+use measure::Cell;
 use measure::cell::{DIRECT, ETHERNET_MSS};
 use measure::page::{Lane, Lanes, Way};
 use measure::plan::Plan;
 use measure::results::Endpoint;
+use measure::transport::ClientProtocol;
 use proxies::{Probe, Proxies, Running, Source, StartOptions};
 
 use tap::record::Records;
@@ -16,12 +20,17 @@ use tap::{Behaviour, Tap};
 use crate::cli;
 use crate::exit::Problem;
 use crate::machine;
+use crate::secured::Secured;
 
 /// Everything between reader and emitter, running.
 pub(crate) struct Rig {
     /// What is known of each endpoint, `direct` first, failed ones included.
     pub(crate) endpoints: Vec<Endpoint>,
     addresses: BTreeMap<String, SocketAddr>,
+    /// Where the emitter itself speaks TLS.
+    direct_tls: Option<SocketAddr>,
+    /// What endpoints that speak TLS show.
+    leaf: Option<Arc<Leaf>>,
     /// Each with its endpoint and the segment size on its way there.
     taps: Vec<(String, Option<u32>, Tap)>,
     probes: BTreeMap<String, Probe>,
@@ -55,9 +64,21 @@ impl Rig {
 
     /// Starts the named endpoints in front of the emitter. What fails to start is a row.
     pub(crate) fn start(proxies: &Proxies, names: &[String], emitter: SocketAddr) -> Rig {
+        Rig::start_secured(proxies, names, emitter, None)
+    }
+
+    /// The same with what speaks TLS: the emitter's own port for it, and what is shown.
+    pub(crate) fn start_secured(
+        proxies: &Proxies,
+        names: &[String],
+        emitter: SocketAddr,
+        secured: Option<(SocketAddr, &Secured)>,
+    ) -> Rig {
         let mut rig = Rig {
             endpoints: vec![Endpoint::direct()],
             addresses: [(DIRECT.to_string(), emitter)].into(),
+            direct_tls: secured.map(|(address, _)| address),
+            leaf: secured.map(|(_, secured)| secured.leaf()),
             taps: Vec::new(),
             probes: BTreeMap::new(),
             _running: Vec::new(),
@@ -80,7 +101,7 @@ impl Rig {
             .registry()
             .endpoint(endpoint)
             .map_or(String::new(), |endpoint| endpoint.label.clone());
-        match start_one(proxies, endpoint, upstream) {
+        match start_one(proxies, endpoint, upstream, self.leaf.clone()) {
             Ok(running) => {
                 self.addresses.insert(name.into(), running.listen());
                 self.probes.insert(name.into(), running.probe());
@@ -220,10 +241,23 @@ impl Rig {
     pub(crate) fn address(&self, name: &str) -> Option<SocketAddr> {
         self.addresses.get(name).copied()
     }
+
+    /// Where a cell's requests go: the emitter has a port of its own for TLS, every other
+    /// endpoint speaks one or the other.
+    pub(crate) fn address_for(&self, cell: &Cell) -> Option<SocketAddr> {
+        let tls = cell.request.protocol().is_some_and(ClientProtocol::is_tls);
+        if cell.is_direct() && tls { self.direct_tls } else { self.address(&cell.endpoint) }
+    }
 }
 
-fn start_one(proxies: &Proxies, name: &str, emitter: SocketAddr) -> Result<Running, String> {
+fn start_one(
+    proxies: &Proxies,
+    name: &str,
+    emitter: SocketAddr,
+    leaf: Option<Arc<Leaf>>,
+) -> Result<Running, String> {
     let options = StartOptions::new().map_err(|error| format!("{name}: {error}"))?;
+    let options = StartOptions { leaf, ..options };
     proxies
         .start(name, emitter, &options, &mut |progress| {
             // What is already there needs no words; what takes time does.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use measure::chat::Shape;
 use measure::plan::Plan;
 use measure::results::RunRecord;
+use measure::transport::{ClientProtocol, Protocol};
 use measure::{Arrivals, Cell, End, Ledger, Reader, RunId, Script, Stamp};
-use recv_client::Ask;
+use recv_client::{Ask, Http, Observed};
 
 use emitter::{Emitter, Lookup};
 
@@ -14,6 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::prompt;
 use crate::rig::Rig;
+use crate::secured::Secured;
 use crate::watch::Watch;
 
 /// How long the ledger may take to be complete after the reader has everything: the emitter's
@@ -56,12 +58,14 @@ pub(crate) fn play<E>(
 pub(crate) struct Native<'a> {
     pub(crate) rig: &'a Rig,
     pub(crate) emitter: &'a Emitter,
+    /// For cells that speak TLS.
+    pub(crate) secured: Option<&'a Secured>,
 }
 
 impl Executor for Native<'_> {
     fn run(&mut self, cell: &Cell, round: u32, position: u32) -> RunRecord {
         let run = RunId(fastrand::u128(..));
-        let Some(address) = self.rig.address(&cell.endpoint) else {
+        let Some(address) = self.rig.address_for(cell) else {
             let now = Stamp(wire::Moment::now().micros());
             let mut arrivals = Arrivals::begin(run, Reader::Recv, now);
             arrivals.end = End::Failed { what: format!("{} does not run", cell.endpoint) };
@@ -76,6 +80,14 @@ impl Executor for Native<'_> {
             };
         };
         let mut ask = Ask::plain(address, stream_path(cell, run));
+        let protocol = cell.request.protocol();
+        if protocol.is_some_and(ClientProtocol::is_tls) {
+            ask.secure = self.secured.map(Secured::secure);
+        }
+        ask.http = match protocol {
+            Some(ClientProtocol::Http2 | ClientProtocol::Http2Clear) => Http::Two,
+            _ => Http::One,
+        };
         ask.headers = cell.request.headers;
         ask.accept_encoding.clone_from(&cell.request.accept_encoding);
         ask.options.segment = cell.link.mss;
@@ -107,7 +119,12 @@ pub(crate) fn read(ask: &Ask, run: RunId) -> Arrivals {
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             wire::priority::raise();
-            recv_client::read(ask, run)
+            let Observed { mut arrivals, transport, .. } = recv_client::observe(ask, run);
+            // On a plain connection the arrivals say it all.
+            if transport.tls.is_some() || transport.protocol == Some(Protocol::Http2) {
+                arrivals.transport = Some(transport);
+            }
+            arrivals
         });
         // A panic of the reader is ours, not the endpoint's: it goes on.
         reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

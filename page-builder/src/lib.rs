@@ -261,13 +261,15 @@ mod tests {
         fs::create_dir(&out).unwrap();
         fs::write(out.join("web_client.js"), "old").unwrap();
         fs::write(&wasm, "not wasm").unwrap();
-        assert!(build(&Build {
-            modules: vec![module(wasm)],
-            out: out.clone(),
-            css: None,
-            worker: None
-        })
-        .is_err());
+        assert!(
+            build(&Build {
+                modules: vec![module(wasm)],
+                out: out.clone(),
+                css: None,
+                worker: None
+            })
+            .is_err()
+        );
         assert_eq!(fs::read_to_string(out.join("web_client.js")).unwrap(), "old");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
     }

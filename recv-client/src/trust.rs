@@ -72,6 +72,24 @@ impl Trust {
         Ok(Trust { config: Arc::new(config(roots, named, provider)?) })
     }
 
+    /// The authorities of a PEM text, and nobody else.
+    ///
+    /// # Errors
+    /// When it holds none.
+    pub fn only(pem: &str) -> Result<Trust, TrustError> {
+        let refused = |why: String| TrustError::File { file: "the authority".into(), why };
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+            let certificate = certificate.map_err(|error| refused(error.to_string()))?;
+            roots.add(certificate).map_err(|error| refused(error.to_string()))?;
+        }
+        if roots.is_empty() {
+            return Err(refused("it holds no certificate".into()));
+        }
+        let provider = Arc::new(ring::default_provider());
+        Ok(Trust { config: Arc::new(config(roots, Vec::new(), provider)?) })
+    }
+
     /// TLS with a server of that name or address.
     ///
     /// # Errors

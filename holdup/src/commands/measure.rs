@@ -18,6 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::out::say;
 use crate::rig::Rig;
 use crate::runner::{self, Native};
+use crate::secured::Secured;
 use crate::store::Store;
 use crate::{machine, table, upstream};
 
@@ -57,8 +58,13 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let before = machine::describe();
-    let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
-    let rig = Rig::start(&proxies, &plan.endpoints(), emitter.address());
+    let tls = plan.cells.iter().filter_map(|cell| cell.request.protocol()).any(|own| own.is_tls());
+    let secured = tls.then(Secured::in_memory).transpose()?;
+    let port = secured.as_ref().map(|secured| secured.port(None)).transpose()?;
+    let config = Config { tls: port, ..Config::loopback() };
+    let emitter = Emitter::start(config).map_err(Problem::nothing)?;
+    let with = emitter.tls_address().zip(secured.as_ref());
+    let rig = Rig::start_secured(&proxies, &plan.endpoints(), emitter.address(), with);
     let mut store =
         options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
     let guards = Guards::default();
@@ -75,7 +81,7 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     };
     let mut runs: Vec<RunRecord> = Vec::new();
     let mut round = None;
-    let mut native = Native { rig: &rig, emitter: &emitter };
+    let mut native = Native { rig: &rig, emitter: &emitter, secured: secured.as_ref() };
     let played = runner::play(&rig.playable(&plan), &mut native, &interrupt, |run| {
         // However this ends, a document with what came before the present round stands.
         let written = match &store {

@@ -76,7 +76,7 @@ pub(crate) fn run(options: &cli::Matrix) -> Outcome {
     };
     let mut runs: Vec<RunRecord> = Vec::new();
     let mut round = None;
-    let mut native = Native { rig: &bench.rig, emitter: &emitter };
+    let mut native = Native { rig: &bench.rig, emitter: &emitter, secured: None };
     let played = runner::play(&bench.rig.playable(&plan), &mut native, &interrupt, |run| {
         // However this ends, documents with what came before the present round stand.
         let written = match (&store, &options.out) {

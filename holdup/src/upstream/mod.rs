@@ -170,7 +170,7 @@ fn asked(
             let asked = native.ask(&step);
             std::mem::swap(&mut native.url, place);
             let row = asked.run.row.of_step(&step);
-            let over = row.kind == Kind::RateLimited || row.kind.stays() && rows.is_empty();
+            let over = row.kind == Kind::RateLimited || row.kind.stays(true) && rows.is_empty();
             if over {
                 let line = row.line.clone().unwrap_or_default();
                 stopped = Some(format!("{line} ({name}); no more was asked"));

@@ -206,10 +206,8 @@ impl Page {
 
 /// How long each frame took from the gateway's hand to the page.
 pub fn holds(wire: &Arrivals, page: &Arrivals) -> Vec<Span> {
-    let at: Vec<(u64, Stamp)> = page
-        .frames()
-        .filter_map(|(delivery, mark)| Some((mark.end?, delivery.at)))
-        .collect();
+    let at: Vec<(u64, Stamp)> =
+        page.frames().filter_map(|(delivery, mark)| Some((mark.end?, delivery.at))).collect();
     let hold = |(delivery, mark): (&Delivery, &FrameMark)| {
         let (end, from) = (mark.end?, delivery.forwarded?);
         let place = at.binary_search_by_key(&end, |(end, _)| *end).ok()?;

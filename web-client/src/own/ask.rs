@@ -126,7 +126,8 @@ impl Plan {
             if !key.is_ascii() || key.contains(|letter: char| letter.is_ascii_control()) {
                 return fault("key", "A key is one line of plain letters.");
             }
-            let (name, scheme) = fields.key_header.split_once(':').unwrap_or((&fields.key_header, ""));
+            let (name, scheme) =
+                fields.key_header.split_once(':').unwrap_or((&fields.key_header, ""));
             let value = match scheme.trim() {
                 "" => key.to_string(),
                 scheme => [scheme, " ", key].concat(),
@@ -211,8 +212,11 @@ fn target(field: &'static str, text: &str) -> Result<Target, Fault> {
         return fault(field, wrong);
     }
     if !url.username().is_empty() || !url.password().is_empty() {
-        return fault(field, "A user name or password does not belong into the address: put it \
-                             into a header.");
+        return fault(
+            field,
+            "A user name or password does not belong into the address: put it \
+                             into a header.",
+        );
     }
     let shown = [url.origin(), url.pathname()].concat();
     url.set_hash("");

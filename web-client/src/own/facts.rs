@@ -206,9 +206,9 @@ impl Facts {
     fn of_plain(&mut self, json: &JsValue) {
         for name in TEXT {
             let field = get(json, name);
-            let said = field
-                .as_string()
-                .or_else(|| ["text", "content"].iter().find_map(|name| get(&field, name).as_string()));
+            let said = field.as_string().or_else(|| {
+                ["text", "content"].iter().find_map(|name| get(&field, name).as_string())
+            });
             if let Some(said) = said {
                 self.say(&said);
                 break;

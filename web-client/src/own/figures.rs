@@ -1,8 +1,8 @@
 //! The figures of all answers: beside each lane, in one table, as distributions, in a sentence.
 
+use measure::Span;
 use measure::stats::{Spread, median};
 use measure::units::decimal;
-use measure::Span;
 
 use super::answer::{Figures, holds};
 use super::judge::Side;
@@ -53,7 +53,8 @@ struct Together {
 fn together(answers: &[&Answer], side: &str) -> Together {
     let mut own = (0_u32, 0_u32);
     let mut at_once = (0, 0);
-    for (_, figures) in answers.iter().flat_map(|answer| sides(answer)).filter(|(n, _)| *n == side) {
+    for (_, figures) in answers.iter().flat_map(|answer| sides(answer)).filter(|(n, _)| *n == side)
+    {
         own = (own.0 + figures.events, own.1 + figures.deliveries);
         if let Some(whole) = figures.at_once() {
             at_once = (at_once.0 + usize::from(whole), at_once.1 + 1);
@@ -102,7 +103,13 @@ pub fn bands(state: &State, own: usize, step: i64) -> String {
     let off = answer.arrivals.clock_uncertainty();
     let measured = Measured { span: hold, off };
     let late = geometry::is_late(hold) && measured.is_claimed();
-    let class = if late { "late" } else if measured.is_claimed() { "" } else { "unclaimed" };
+    let class = if late {
+        "late"
+    } else if measured.is_claimed() {
+        ""
+    } else {
+        "unclaimed"
+    };
     filled(
         "<div class=\"band either ¤\" style=\"top:50%\" title=\"From the gateway’s write to the \
          page, median of the last answer ¤\"><dt>¤</dt><dd>¤</dd></div>",
@@ -131,7 +138,14 @@ pub fn tables(state: &State, step: i64) -> String {
     }
     markup.push_str("</tbody></table></div><div>");
     let first = |answer: &Answer| answer.own.firsts.text.into_iter().collect();
-    markup.push_str(&strips(state, "First token in the page, each answer", &all, first, true, step));
+    markup.push_str(&strips(
+        state,
+        "First token in the page, each answer",
+        &all,
+        first,
+        true,
+        step,
+    ));
     let gaps = |answer: &Answer| answer.own.gaps.clone();
     markup.push_str(&strips(state, "Gaps between events with text", &all, gaps, false, step));
     markup.push_str("</div>");
@@ -212,10 +226,8 @@ fn strips(
         svg.push_str("</svg>");
         let name = if state.targets.len() > 1 { letter(*own) } else { "page" };
         let middle = span(median(times), step);
-        markup.push_str(&filled(
-            "<div><span>¤</span>¤<span>¤</span></div>",
-            &[name, &svg, &middle],
-        ));
+        markup
+            .push_str(&filled("<div><span>¤</span>¤<span>¤</span></div>", &[name, &svg, &middle]));
     }
     let end = words::span(domain, step);
     markup.push_str(&filled("<p class=\"ends\"><span>0</span><span>¤</span></p></div>", &[&end]));
@@ -270,7 +282,11 @@ pub fn sentence(state: &State, step: i64) -> String {
     let off = state.clock.map(|clock| clock.uncertainty());
     let off = off.filter(|_| state.answers.iter().any(|answer| answer.seen.is_some()));
     if let (Some(off), false) = (off, text.is_empty()) {
-        text.push_str(&joined(&["Between wire and page nothing below ± ", &words::fine(off.as_micros()), " is claimed."]));
+        text.push_str(&joined(&[
+            "Between wire and page nothing below ± ",
+            &words::fine(off.as_micros()),
+            " is claimed.",
+        ]));
     }
     text
 }

@@ -27,29 +27,48 @@ fn field(name: &str, id: &str, control: &str) -> String {
 fn options(pairs: &[(&str, &str)]) -> String {
     pairs
         .iter()
-        .map(|(value, name)| {
-            joined(&["<option value=\"", value, "\">", name, "</option>"])
-        })
+        .map(|(value, name)| joined(&["<option value=\"", value, "\">", name, "</option>"]))
         .collect()
 }
 
 /// The form's markup.
 pub fn markup() -> String {
     let text = |id: &str, more: &str| {
-        joined(&["<input type=\"text\" id=\"ask-", id, "\" autocomplete=\"off\" spellcheck=\"false\" ", more, ">"])
+        joined(&[
+            "<input type=\"text\" id=\"ask-",
+            id,
+            "\" autocomplete=\"off\" spellcheck=\"false\" ",
+            more,
+            ">",
+        ])
     };
     let area = |id: &str, rows: &str, more: &str| {
-        joined(&["<textarea id=\"ask-", id, "\" rows=\"", rows, "\" spellcheck=\"false\" ", more, "></textarea>"])
+        joined(&[
+            "<textarea id=\"ask-",
+            id,
+            "\" rows=\"",
+            rows,
+            "\" spellcheck=\"false\" ",
+            more,
+            "></textarea>",
+        ])
     };
     let keys = KEY_HEADERS.map(|name| (name, name));
     let select = |id: &str, pairs: &[(&str, &str)]| {
         joined(&["<select id=\"ask-", id, "\">", &options(pairs), "</select>"])
     };
-    let ways = [("gateway", "through the gateway: wire and page"), ("direct", "directly from this browser: page only")];
+    let ways = [
+        ("gateway", "through the gateway: wire and page"),
+        ("direct", "directly from this browser: page only"),
+    ];
     let whats = [("prompt", "model and prompts"), ("body", "a whole body")];
     joined(&[
         "<form class=\"asks\" autocomplete=\"off\" aria-label=\"What is asked\">",
-        &field("Address", "address", &text("address", "inputmode=\"url\" placeholder=\"https://HOST/v1/chat/completions\"")),
+        &field(
+            "Address",
+            "address",
+            &text("address", "inputmode=\"url\" placeholder=\"https://HOST/v1/chat/completions\""),
+        ),
         &field("Race it with (empty for none)", "other", &text("other", "inputmode=\"url\"")),
         "<label class=\"check\"><input type=\"checkbox\" id=\"ask-same\">both lead to the same service</label>",
         &field("Way", "way", &select("way", &ways)),
@@ -59,14 +78,25 @@ pub fn markup() -> String {
         &field("Model", "model", &text("model", "")),
         &field("Prompts, one a line", "prompts", &area("prompts", "3", "")),
         "</div><div class=\"by-body\" hidden>",
-        &field("Body", "body", &area("body", "7", "placeholder='{\"model\": …, \"stream\": true, …}'")),
+        &field(
+            "Body",
+            "body",
+            &area("body", "7", "placeholder='{\"model\": …, \"stream\": true, …}'"),
+        ),
         "</div><div class=\"pair\">",
-        &field("API key (kept in memory only)", "key",
-            "<input type=\"password\" id=\"ask-key\" autocomplete=\"off\" spellcheck=\"false\">"),
+        &field(
+            "API key (kept in memory only)",
+            "key",
+            "<input type=\"password\" id=\"ask-key\" autocomplete=\"off\" spellcheck=\"false\">",
+        ),
         &field("goes into", "key_header", &select("key_header", &keys)),
         "</div>",
         &field("More headers, Name: value", "headers", &area("headers", "1", "")),
-        &field("Ask each so many times", "repeats", &text("repeats", "inputmode=\"numeric\" value=\"1\"")),
+        &field(
+            "Ask each so many times",
+            "repeats",
+            &text("repeats", "inputmode=\"numeric\" value=\"1\""),
+        ),
         "</form>",
     ])
 }

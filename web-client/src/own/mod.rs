@@ -84,9 +84,8 @@ async fn begin(model: Model) {
 fn follow(model: Model) {
     let frames: Rc<RefCell<Option<Frames>>> = Rc::default();
     effect(Box::new(move || {
-        let (live, confirm) = model.see(|state| {
-            (state.live.is_some(), matches!(state.phase, Phase::Confirm { .. }))
-        });
+        let (live, confirm) =
+            model.see(|state| (state.live.is_some(), matches!(state.phase, Phase::Confirm { .. })));
         let mut frames = frames.borrow_mut();
         if !live {
             *frames = None;
@@ -97,7 +96,8 @@ fn follow(model: Model) {
                 view::grow(model, count.get().is_multiple_of(CHART_EACH));
             }));
         }
-        let dialog = find(".confirm-target").map(|dialog| dialog.unchecked_into::<HtmlDialogElement>());
+        let dialog =
+            find(".confirm-target").map(|dialog| dialog.unchecked_into::<HtmlDialogElement>());
         if let Some(dialog) = dialog {
             match confirm {
                 // Fails only for one that is shown already.

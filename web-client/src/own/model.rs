@@ -49,9 +49,7 @@ pub struct Answer {
 
 impl Answer {
     fn outcome(&self) -> Outcome {
-        self.seen
-            .as_ref()
-            .map_or_else(|| words::of_page(&self.page), |seen| seen.outcome.clone())
+        self.seen.as_ref().map_or_else(|| words::of_page(&self.page), |seen| seen.outcome.clone())
     }
 
     fn is_sse(&self) -> bool {

@@ -132,11 +132,7 @@ async fn ask(model: Model, turn: (usize, usize, u32)) -> Result<Answer, Refused>
         return Err(Refused::Stopped);
     }
     let page = asking.log.borrow().page.clone();
-    let seen = if plan.direct {
-        None
-    } else {
-        Some(reading::seen_of(run).await.map_err(said)?)
-    };
+    let seen = if plan.direct { None } else { Some(reading::seen_of(run).await.map_err(said)?) };
     let marks: Vec<FrameMark> = match &seen {
         Some(seen) => seen.arrivals.frames().map(|(_, mark)| *mark).collect(),
         None => page.marks.clone(),
@@ -197,4 +193,3 @@ fn shows_timings(url: &str) -> bool {
 pub fn told(trouble: &Trouble) -> String {
     [&trouble.what, ". ", &trouble.so].concat()
 }
-

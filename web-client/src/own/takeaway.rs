@@ -2,8 +2,8 @@
 //! a key, ever; prompts and answers only where that was asked for.
 
 use js_sys::{Array, Date, JSON};
-use measure::stats::Spread;
 use measure::Span;
+use measure::stats::Spread;
 use wasm_bindgen::JsValue;
 
 use super::answer::Figures;
@@ -78,9 +78,8 @@ fn written(model: Model, state: &State, texts: bool) -> Writing {
         .put("isolated", browser.isolated)
         .int("clock_step_us", browser.clock_step_us);
     let plan = state.plan.as_ref();
-    let targets: Array = (0..state.targets.len())
-        .map(|own| JsValue::from(target(state, own).0))
-        .collect();
+    let targets: Array =
+        (0..state.targets.len()).map(|own| JsValue::from(target(state, own).0)).collect();
     let answers: Array =
         state.answers.iter().map(|own| JsValue::from(answer(own, state, texts).0)).collect();
     let whole = Writing::new()
@@ -132,7 +131,8 @@ fn side(figures: &Figures) -> Writing {
     let own = span(own, "first_event_us", firsts.event);
     let own = span(own, "first_token_us", firsts.token);
     let own = span(own, "first_text_us", firsts.text);
-    let gaps: Array = figures.gaps.iter().map(|gap| JsValue::from(gap.as_micros() as f64)).collect();
+    let gaps: Array =
+        figures.gaps.iter().map(|gap| JsValue::from(gap.as_micros() as f64)).collect();
     own.put("events", figures.events)
         .put("deliveries", figures.deliveries)
         .put("text_events", figures.text.0)

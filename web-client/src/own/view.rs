@@ -116,12 +116,10 @@ fn progress(state: &State) -> String {
         }
         Phase::Confirm { .. } => "waiting for your word".into(),
         Phase::Finished => words::count(state.answers.len() as u32, "answer"),
-        Phase::Stopped => {
-            filled("stopped after ¤ of ¤", &[
-                &state.answers.len().to_string(),
-                &state.planned().to_string(),
-            ])
-        }
+        Phase::Stopped => filled(
+            "stopped after ¤ of ¤",
+            &[&state.answers.len().to_string(), &state.planned().to_string()],
+        ),
         Phase::Failed(_) => "ended early".into(),
     }
 }

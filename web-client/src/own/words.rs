@@ -144,9 +144,8 @@ pub fn no_timings(origin: &str) -> String {
 
 /// A content type that does not fit what came, which `EventSource` and some clients refuse.
 pub fn wrong_type(page: &Page, seen: Option<&Seen>) -> Option<String> {
-    let sse = seen.map_or(page.carrier == Some(Carrier::Sse), |seen| {
-        seen.carrier.as_deref() == Some("sse")
-    });
+    let sse = seen
+        .map_or(page.carrier == Some(Carrier::Sse), |seen| seen.carrier.as_deref() == Some("sse"));
     let came = match seen {
         Some(seen) => seen.arrivals.content_type.as_deref(),
         None => page.content_type.as_deref(),

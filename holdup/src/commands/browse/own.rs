@@ -115,9 +115,8 @@ fn plan(options: &cli::Browse, target: &Url, secrets: &Secrets) -> Result<Value,
             plan["prompt"] = prompt.split_whitespace().collect::<Vec<_>>().join(" ").into();
         }
         (None, Some(file)) => {
-            let named = |why: String| {
-                Problem::usage(format!("--body-file {}: {why}", file.display()))
-            };
+            let named =
+                |why: String| Problem::usage(format!("--body-file {}: {why}", file.display()));
             let size = std::fs::metadata(file).map_err(|error| named(error.to_string()))?.len();
             if size > MAX_BODY {
                 return Err(named(format!("{size} bytes are more than a page takes (512 KB)")));
@@ -126,7 +125,9 @@ fn plan(options: &cli::Browse, target: &Url, secrets: &Secrets) -> Result<Value,
             plan["body"] = body.into();
         }
         (None, None) => {
-            return Err(Problem::usage("--target without a question: give --prompt or --body-file"));
+            return Err(Problem::usage(
+                "--target without a question: give --prompt or --body-file",
+            ));
         }
     }
     let fields = own.header.iter().map(|text| secret::field(text));
