@@ -44,11 +44,13 @@ fn probe(url: &str, more: &[&str]) -> Value {
     told
 }
 
-/// Asserts the verdict; a machine too noisy to measure leaves it open and is told.
+/// Asserts the verdict; a machine too noisy to measure voids it or makes answers disagree, and that
+/// is told.
 fn is(told: &Value, name: &str, timed: bool) -> bool {
     let verdict = &told["verdict"];
     println!("{}: {}", verdict["name"].as_str().unwrap(), verdict["because"].as_str().unwrap());
-    if verdict["name"] == "void" || verdict["name"] == "cannot-tell" {
+    let disagree = verdict["because"].as_str().unwrap().contains(" disagree: ");
+    if verdict["name"] == "void" || verdict["name"] == "cannot-tell" && disagree {
         println!("SKIPPED(void: {})", verdict["because"]);
         return false;
     }
@@ -62,21 +64,24 @@ fn is(told: &Value, name: &str, timed: bool) -> bool {
 fn held_corked_and_live_have_their_names() {
     let _alone = alone();
     let emitter = Emitter::start(Config::loopback()).unwrap();
-    let url = |address: SocketAddr| format!("http://{address}{CHAT}?interval_ms=40&tokens=12");
-    let direct = probe(&url(emitter.address()), &[]);
+    let url = |address: SocketAddr, words: u32| {
+        format!("http://{address}{CHAT}?interval_ms=40&tokens={words}")
+    };
+    let direct = probe(&url(emitter.address(), 24), &[]);
     if is(&direct, "live", true) {
         let way = &direct["ways"][0];
         assert_eq!(way["clock_uncertainty_us"], 0, "the same machine's clock");
-        assert_eq!(way["text_events"], 12);
+        assert_eq!(way["text_events"], 24);
         assert!(way["tokens_per_second"]["median"].as_f64().unwrap() > 0.0, "usage is reported");
         assert_eq!(way["answers"]["in_one_delivery"], 0);
     }
     if let Some(haproxy) = start("haproxy", emitter.address()) {
-        is(&probe(&url(haproxy.listen()), &[]), "corked", true);
+        is(&probe(&url(haproxy.listen(), 24), &[]), "corked", true);
     }
+    // Short enough for one of its buffers.
     let Some(nginx) = start("nginx-http10", emitter.address()) else { return };
-    let against = ["--against", &url(emitter.address()), "--repeat", "6", "--seed", "1"];
-    let told = probe(&url(nginx.listen()), &against);
+    let against = ["--against", &url(emitter.address(), 8), "--repeat", "6", "--seed", "1"];
+    let told = probe(&url(nginx.listen(), 8), &against);
     if !is(&told, "held", true) {
         return;
     }

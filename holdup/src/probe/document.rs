@@ -89,6 +89,7 @@ pub(crate) fn verdict(url: &WayResult, comparison: Option<&Comparison>) -> Told 
         timed: false,
     };
     match comparison.and_then(Comparison::names) {
+        Some(named) if own.name == Verdict::CannotTell => of_pairs(named),
         Some(named) if !own.timed && own.name != Verdict::Failed => of_pairs(named),
         _ => own.clone(),
     }
