@@ -93,17 +93,9 @@ fn secret_args(directive: &Directive, around: Option<&Directive>) -> Vec<usize> 
     if SECRET.contains(&name) {
         return (0..count).filter(literal).collect();
     }
-    // A map's or a split's keys and values, when what it makes or takes is secret.
-    let of_block = around.filter(|around| matches!(around.name.as_str(), "map" | "geo"));
-    if let Some(block) = of_block
-        && block.values().any(is_secret_name)
-        && !matches!(name, "default" | "hostnames" | "volatile")
-    {
-        return (0..count).filter(literal).collect();
-    }
-    if let Some(block) = of_block
-        && block.values().any(is_secret_name)
-    {
+    // A map's values, when what it makes or takes is secret; its keys are names of lines.
+    let map = around.filter(|around| matches!(around.name.as_str(), "map" | "geo"));
+    if map.is_some_and(|map| map.values().any(is_secret_name)) {
         return (0..count).filter(literal).collect();
     }
     let named = name.contains("header") || name.ends_with("_param") || name == "set";

@@ -79,7 +79,7 @@ pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Prob
     story.corrected = Some(masked);
     if !options.no_proof {
         let (proof, stopped) = prove([&tree, &fixed], &route, &request)?;
-        story.proof = Some(proof);
+        story.weigh(proof, true);
         if stopped {
             story.exit = Exit::Interrupted;
         }

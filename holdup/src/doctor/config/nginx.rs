@@ -124,10 +124,10 @@ pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Prob
     };
     if let (Some(correction), false) = (&correction, options.no_proof) {
         let (proof, stopped) = prove(&site, &found, correction, &request)?;
+        story.weigh(proof, !found.diagnosis.causes.is_empty());
         if stopped {
             story.exit = Exit::Interrupted;
         }
-        story.proof = Some(proof);
     }
     Ok(story)
 }

@@ -65,6 +65,20 @@ pub(super) struct Story {
 }
 
 impl Story {
+    /// Takes the proof in. A blame that the measurement does not bear out is no answer.
+    pub(super) fn weigh(&mut self, proof: Proof, blames: bool) {
+        let live = match &proof {
+            Proof::Measured { rows, .. } => proof::shown(rows) == Shown::LiveBefore,
+            Proof::Not(_) => false,
+        };
+        if live && blames {
+            self.answer = Answer::CannotTell;
+            self.exit = self.answer.exit();
+            self.headline.push_str(" Measured here it is live: what was read is not borne out.");
+        }
+        self.proof = Some(proof);
+    }
+
     /// For people.
     pub(super) fn text(&self, folder: Option<&Path>) -> String {
         let mut out = format!("{}\n", self.headline);
@@ -120,18 +134,12 @@ impl Story {
             .collect();
         let proof = match &self.proof {
             Some(Proof::Measured { by, rows, changed }) => {
-                let rows: Vec<Value> = rows
-                    .iter()
-                    .map(|row| {
-                        json!({ "name": row.name, "verdict": row.finding.name.name(),
-                                "because": row.finding.because })
-                    })
-                    .collect();
-                json!({ "by": by, "rows": rows, "changed": changed,
-                        "shows": said(proof::shown(match &self.proof {
-                            Some(Proof::Measured { rows, .. }) => rows,
-                            _ => &[],
-                        })) })
+                let row = |row: &Row| {
+                    json!({ "name": row.name, "verdict": row.finding.name.name(),
+                            "because": row.finding.because })
+                };
+                json!({ "by": by, "rows": rows.iter().map(row).collect::<Vec<Value>>(),
+                        "shows": said(proof::shown(rows)), "changed": changed })
             }
             Some(Proof::Not(why)) => json!({ "not_measured": why }),
             None => Value::Null,
