@@ -19,8 +19,7 @@ impl Site<'_> {
             let step = format!("{}    ", indent(source, location.directive.span.start));
             let place = source.line(location.directive.span.start);
             // A `$` would be a variable.
-            let place =
-                place.replace(|char: char| matches!(char, '$' | '"' | '\\' | '{' | '}' | ';'), "_");
+            let place = place.replace(['$', '"', '\\', '{', '}', ';'], "_");
             let mut text = format!("\n{step}add_header {MARKER} \"{place}\" always;");
             let force = InForce::new(self.levels(Some(index), location.server), version);
             let has = force.own().iter().any(|own| own.name == "add_header");

@@ -155,11 +155,10 @@ fn survey(text: &str) -> Result<bool, String> {
             }
             b'[' => return Err("of a `[` in a set".into()),
             b']' => class = false,
-            _ if class => {
-                if ["&&", "--", "~~"].iter().any(|operator| starts(at, operator)) {
-                    return Err("of an operator in a set".into());
-                }
+            _ if class && ["&&", "--", "~~"].iter().any(|operator| starts(at, operator)) => {
+                return Err("of an operator in a set".into());
             }
+            _ if class => {}
             b'(' if starts(at, "(?") => {
                 let rest = &text[at + 2..];
                 let known = ["=", "!", "<=", "<!", ">", ":", "P<", "<", "i)", "i:", "s)", "-i)"];

@@ -79,6 +79,11 @@ const OUT: &[&str] = &[
 /// Those of them that begin like one but stay: limits of a zone are only its size.
 const STAY: &[&str] = &["limit_req_zone", "limit_conn_zone"];
 
+/// Whether a directive answers with a refusal or a redirect: what it lets pass is not known here.
+fn refuses(directive: &Directive) -> bool {
+    directive.name == "return" && directive.arg(0).is_some_and(|code| !code.starts_with('2'))
+}
+
 struct Writer<'a> {
     place: Place<'a>,
     /// Upstream blocks by name.
@@ -152,6 +157,10 @@ impl Writer<'_> {
             if name != "listen" {
                 self.note(format!("{name} is left out"));
             }
+            return;
+        }
+        if name == "if" && directive.children().iter().any(refuses) {
+            self.note("conditions that refuse or redirect are left out");
             return;
         }
         let head = self.head(directive);

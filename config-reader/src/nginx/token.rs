@@ -193,11 +193,14 @@ fn unescape(text: &str) -> String {
 
 /// Writes a word so that nginx reads it as it is.
 pub fn quote(text: &str) -> String {
+    // A bare word keeps a backslash, but before these.
+    let mut after = text.split('\\').skip(1);
+    let escapes = after
+        .any(|rest| rest.is_empty() || rest.starts_with(['"', '\'', 't', 'r', 'n', ' ', ';', '{']));
     let plain = !text.is_empty()
+        && !escapes
         && !text.starts_with(['"', '\'', '#', '}'])
-        && !text.contains(|c: char| {
-            c.is_ascii_whitespace() || matches!(c, ';' | '{' | '\\' | '"' | '\'')
-        });
+        && !text.contains(|c: char| c.is_ascii_whitespace() || matches!(c, ';' | '{' | '"' | '\''));
     if plain {
         return text.into();
     }
@@ -244,7 +247,22 @@ mod tests {
 
     #[test]
     fn what_is_written_again_reads_the_same() {
-        for text in ["a", "", "a b", "\\.php$", "^/a{2}", "say \"hi\"", "${y}", "'", "a\nb", "}"] {
+        for text in [
+            "a",
+            "",
+            "a b",
+            "\\.php$",
+            "\\\\",
+            "a\\",
+            "\\n\\w",
+            "\\ b",
+            "^/a{2}",
+            "say \"hi\"",
+            "${y}",
+            "'",
+            "a\nb",
+            "}",
+        ] {
             assert_eq!(words(&format!("x {};", quote(text))), ["x", text]);
         }
     }

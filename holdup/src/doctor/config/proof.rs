@@ -67,9 +67,10 @@ impl Executor for Through<'_> {
         let direct = cell.endpoint == DIRECT;
         let address = self.rig.address(&cell.endpoint).unwrap_or_else(|| self.emitter.address());
         let path = match own.split_once('?') {
+            // The person's own query means nothing to the emitter.
             Some((_, query)) if !direct => {
-                let joint = if self.path.contains('?') { '&' } else { '?' };
-                format!("{}{joint}{query}", self.path)
+                let path = self.path.split(['?', '#']).next().unwrap_or_default();
+                format!("{path}?{query}")
             }
             _ => own,
         };
