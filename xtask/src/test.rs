@@ -95,6 +95,20 @@ pub(crate) fn run() -> Result<ExitCode> {
             "holdup",
             "--exclude",
             "proxies",
+            "--exclude",
+            "config-reader",
+        ]),
+    )?;
+    // With its output: it says how often nginx and the reader agree, and what is skipped.
+    sum.runner(
+        false,
+        &mut cargo(&[
+            "test",
+            "--package",
+            "config-reader",
+            "--no-fail-fast",
+            "--",
+            "--show-output",
         ]),
     )?;
     // Real proxies and real browsers, one at a time: they measure, and two cores are few.
