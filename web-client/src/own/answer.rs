@@ -67,7 +67,8 @@ impl Figures {
             firsts: Firsts {
                 byte: arrivals.deliveries.iter().find(body).map(time),
                 event: first(|mark| mark.event),
-                token: token.or(text),
+                // The gateway's reader stamps a token when it had it, the kernel when it came.
+                token: token.map_or(text, |token| Some(text.map_or(token, |text| token.min(text)))),
                 text,
             },
             gaps: texts.windows(2).map(|pair| pair[1] - pair[0]).collect(),

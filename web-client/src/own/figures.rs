@@ -257,7 +257,7 @@ pub fn sentence(state: &State, step: i64) -> String {
     }
     let mut text = String::new();
     for own in 0..state.targets.len() {
-        let Some((side, _)) = state.finding(own) else { continue };
+        let Some((side, ..)) = state.finding(own) else { continue };
         let answers = good(state, own);
         let first = median_of(&answers, |answer| answer.own.firsts.text);
         let (wire, page) = (together(&answers, "wire"), together(&answers, "page"));
@@ -266,7 +266,7 @@ pub fn sentence(state: &State, step: i64) -> String {
             Side::Nobody => "is live",
             Side::Path => "is held on the path’s side",
             Side::Origin => "is batched by its origin",
-            Side::Page => "is held by the browser or the page",
+            Side::Page => "is live on the wire, and then held by the browser or the page",
             Side::Undivided => "comes in bursts, by path, browser or page",
             Side::Broken | Side::Unknown => "cannot be told",
         };
@@ -303,6 +303,6 @@ pub fn per(state: &State, own: usize, side: &str) -> Option<f64> {
 
 /// Whose side it is by its name in results, and why.
 pub fn verdict(state: &State, own: usize) -> Option<(&'static str, String)> {
-    let (side, because) = state.finding(own)?;
+    let (side, _, because) = state.finding(own)?;
     Some((side.name(), because))
 }

@@ -85,18 +85,16 @@ pub fn markup() -> String {
         ),
         "</div><div class=\"pair\">",
         &field(
-            "API key (kept in memory only)",
+            "Key, in memory only",
             "key",
             "<input type=\"password\" id=\"ask-key\" autocomplete=\"off\" spellcheck=\"false\">",
         ),
-        &field("goes into", "key_header", &select("key_header", &keys)),
+        &field("In header", "key_header", &select("key_header", &keys)),
         "</div>",
+        "<div class=\"pair narrow\">",
         &field("More headers, Name: value", "headers", &area("headers", "1", "")),
-        &field(
-            "Ask each so many times",
-            "repeats",
-            &text("repeats", "inputmode=\"numeric\" value=\"1\""),
-        ),
+        &field("Times each", "repeats", &text("repeats", "inputmode=\"numeric\" value=\"1\"")),
+        "</div>",
         "</form>",
     ])
 }

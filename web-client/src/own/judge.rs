@@ -122,14 +122,23 @@ pub fn judge(evidence: &Evidence<'_>) -> (Side, Finding) {
 fn look(arrivals: &Arrivals, evidence: &Evidence<'_>, thresholds: &Thresholds) -> Sighting {
     let mut own = ready(arrivals, evidence);
     let control = evidence.control.map(|control| ready(control, evidence));
-    // Where the two have no event in common, none is the other's control.
     let origin = control.as_ref().map_or(Origin::Unknown, Origin::Direct);
     // A page's bytes are those behind the gateway's or the browser's own buffers.
     if evidence.wire.is_none() {
         own.segment_bytes = None;
     }
-    of_arrivals(&own, origin, thresholds)
+    let mut found = of_arrivals(&own, origin, thresholds);
+    // The rules compare with a way without the suspect; here it is the other of two.
+    if control.is_some() {
+        let because = found.finding.because.split(DIRECT).collect::<Vec<_>>().join(OTHER);
+        found.finding.because = because;
+    }
+    found
 }
+
+/// What the rules call a control, and what it is here.
+const DIRECT: &str = "the direct way";
+const OTHER: &str = "the other way";
 
 /// A copy for the rules: the content type is an event stream's only where the body is one, and
 /// an answer whose shape has no last event is whole where its reader says so.
@@ -172,8 +181,8 @@ fn bursts(name: Verdict) -> bool {
 }
 
 /// What several answers show together: the side that enough of them share, with the sentence of
-/// the one in the middle.
-pub fn pooled(answers: &[(Side, Finding, Option<Span>)]) -> Option<(Side, String)> {
+/// the one in the middle; and its name in a few words.
+pub fn pooled(answers: &[(Side, Finding, Option<Span>)]) -> Option<(Side, &'static str, String)> {
     let count = |side: Side| answers.iter().filter(|(own, ..)| *own == side).count();
     let (most, ..) = answers.iter().max_by_key(|(side, ..)| count(*side))?;
     let share = Thresholds::standard().agreement;
@@ -184,7 +193,7 @@ pub fn pooled(answers: &[(Side, Finding, Option<Span>)]) -> Option<(Side, String
             count(*most),
             most.name()
         );
-        return Some((Side::Unknown, text));
+        return Some((Side::Unknown, Side::Unknown.words(), text));
     }
     let mut own: Vec<&(Side, Finding, Option<Span>)> =
         answers.iter().filter(|(side, ..)| side == most).collect();
@@ -195,5 +204,15 @@ pub fn pooled(answers: &[(Side, Finding, Option<Span>)]) -> Option<(Side, String
         1 => said,
         all => format!("{} of {all} answers; the one in the middle: {said}", own.len()),
     };
-    Some((*most, text))
+    Some((*most, headed(*most, middle.1.name), text))
+}
+
+/// A side's words, or the verdict's where that says more.
+fn headed(side: Side, name: Verdict) -> &'static str {
+    match (side, name) {
+        (Side::Path | Side::Page, name) if name != Verdict::CannotTell => {
+            crate::words::verdict(name).0
+        }
+        _ => side.words(),
+    }
 }

@@ -173,7 +173,8 @@ impl State {
             .collect();
         let [one, other] = pair[..] else { return };
         for (own, control) in [(one, other), (other, one)] {
-            let is_control = self.answers[control].side == Side::Nobody;
+            // What came live over its path is live there, whatever its page did.
+            let is_control = matches!(self.answers[control].side, Side::Nobody | Side::Page);
             if is_control && matches!(self.answers[own].side, Side::Path | Side::Undivided) {
                 let control = self.answers[control].first_side().clone();
                 self.answers[own].judge(Some(&control));
@@ -181,8 +182,8 @@ impl State {
         }
     }
 
-    /// What an address's answers show together.
-    pub fn finding(&self, target: usize) -> Option<(Side, String)> {
+    /// What an address's answers show together: the side, in a few words, and in a sentence.
+    pub fn finding(&self, target: usize) -> Option<(Side, &'static str, String)> {
         let judged: Vec<(Side, Finding, Option<Span>)> = self
             .good(target)
             .filter_map(|answer| {

@@ -17,6 +17,8 @@ use crate::{api, browser};
 /// Between two answers the page draws and the connections close: nothing of it is to fall into
 /// the next one.
 const PAUSE_MS: u32 = 150;
+/// Before one it draws what is begun, so that this is not taken for a busy page.
+const SETTLE_MS: u32 = 60;
 
 /// Asks everything that a plan asks.
 pub async fn run(model: Model, plan: Plan) {
@@ -122,6 +124,7 @@ async fn ask(model: Model, turn: (usize, usize, u32)) -> Result<Answer, Refused>
         state.clock = Some(clock);
         state.live = Some((turn.0, asking.log.clone()));
     });
+    TimeoutFuture::new(SETTLE_MS).await;
     let watch = PageWatch::start();
     let read = asking.read(&plan, (turn.0, turn.1), run).await;
     let state = watch.finish(0);

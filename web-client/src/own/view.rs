@@ -43,7 +43,8 @@ const PLACES: &[Place] = &[
     (".tables", By::Markup, |state, step| figures::tables(state, step)),
     (".answer p", By::Text, |state, step| figures::sentence(state, step)),
     (".confirm-target p", By::Text, |state, _| match &state.phase {
-        Phase::Confirm { said, .. } => words::sentence(said),
+        // It begins with an address.
+        Phase::Confirm { said, .. } => joined(&[said, "."]),
         _ => String::new(),
     }),
     ("[data-key=json]", By::Flag("disabled"), |state, _| flag(!may_take(state))),
@@ -60,8 +61,9 @@ const LANE: &[Lane] = &[
             Some(plan) if plan.direct => "directly from this browser",
             _ => "through the gateway",
         };
-        let last = state.last(own).and_then(|answer| answer.seen.as_ref()?.shape.clone());
-        joined(&[way, last.as_ref().map_or("", |_| ", "), last.as_deref().unwrap_or_default()])
+        let shape = state.last(own).and_then(|answer| answer.seen.as_ref()?.shape.as_deref());
+        let (_, path) = parts_of(state, own);
+        joined(&[path, ", ", way, shape.map_or("", |_| ", "), shape.unwrap_or_default()])
     }),
     (".verdict", By::Text, |state, own, _| finding(state, own).1),
     (".because", By::Text, |state, own, _| finding(state, own).2),
@@ -83,7 +85,7 @@ const LANE: &[Lane] = &[
             failed => format!("{}, {failed} failed", words::count(good, "answer")),
         }
     }),
-    ("dl", By::Markup, figures::list),
+    (".list", By::Markup, figures::list),
 ];
 
 /// A flag that is on where something holds.
@@ -124,14 +126,17 @@ fn progress(state: &State) -> String {
     }
 }
 
-/// Host and path; of two on one host what tells them apart stands in front anyway.
-pub fn name_of(state: &State, own: usize) -> String {
-    let Some(target) = state.targets.get(own) else { return String::new() };
-    let short = target.shown.split_once("://").map_or(target.shown.as_str(), |(_, rest)| rest);
-    match state.targets.len() {
-        1 => short.into(),
-        _ => joined(&[letter(own), " · ", short]),
-    }
+/// An address's host and its path.
+fn parts_of(state: &State, own: usize) -> (&str, &str) {
+    let shown = state.targets.get(own).map_or("", |target| target.shown.as_str());
+    let short = shown.split_once("://").map_or(shown, |(_, rest)| rest);
+    short.split_at(short.find('/').unwrap_or(short.len()))
+}
+
+/// The host, behind a letter where two are raced.
+fn name_of(state: &State, own: usize) -> String {
+    let (host, _) = parts_of(state, own);
+    if state.targets.len() > 1 { joined(&[letter(own), "\u{a0}· ", host]) } else { host.into() }
 }
 
 /// What an address is called where two are raced.
@@ -148,11 +153,14 @@ fn finding(state: &State, own: usize) -> (Side, String, String) {
     if state.live.as_ref().is_some_and(|(target, _)| *target == own) {
         return (Side::Unknown, "Answering".into(), String::new());
     }
-    if let Some((side, because)) = state.finding(own) {
-        return (side, side.words().into(), because);
+    if let Some((side, words, because)) = state.finding(own) {
+        return (side, words.into(), because);
     }
     match state.last(own).and_then(|answer| answer.trouble.as_ref()) {
         Some(trouble) => (Side::Broken, trouble.what.clone(), trouble.so.clone()),
+        None if matches!(state.phase, Phase::Failed(_)) => {
+            (Side::Broken, "No answer".into(), String::new())
+        }
         None => (Side::Unknown, "Not asked yet".into(), String::new()),
     }
 }
@@ -188,7 +196,7 @@ fn lane(own: usize) -> String {
          aria-hidden=\"true\"></div><div class=\"plot\" role=\"img\"></div>\
          <dl class=\"bands\"></dl></div></div>\
          <div class=\"figures\"><p class=\"ttft\"><span class=\"value\"></span>\
-         <span class=\"unit\"></span><span class=\"what\">first token in the page\
+         <span class=\"unit\"></span><span class=\"what\">first token<br>in the page\
          <span class=\"runs\"></span></span></p><dl class=\"list\"></dl></div></article>",
         &[&own.to_string()],
     )
@@ -207,8 +215,12 @@ pub fn markup(model: Model) -> String {
          title=\"Asks, one answer at a time (Ctrl-Enter)\">Ask</button>\
          <button type=\"button\" data-act=\"stop\" title=\"Ends what runs; what was measured \
          stands (Escape)\">Stop</button><a class=\"way\" href=\"/\">The demo’s lanes</a></div></div>\
-         <div class=\"facts\"><span>¤</span><span>¤</span><span>¤</span>\
-         <span class=\"clock\"></span></div><p class=\"notice bad\" role=\"alert\" hidden></p></header>",
+         <div class=\"facts\">\
+         <span title=\"The browser that reads the answers\">¤</span>\
+         <span title=\"An isolated page gets the browser’s fine clock\">¤</span>\
+         <span title=\"The smallest step of this page’s clock: no figure has more digits\">¤</span>\
+         <span class=\"clock\" title=\"How far the page’s clock and the gateway’s may be apart: \
+         compared by a dozen round trips before each answer\"></span></div><p class=\"notice bad\" role=\"alert\" hidden></p></header>",
         &[&name, isolated, &step],
     );
     joined(&[
