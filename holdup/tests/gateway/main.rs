@@ -138,6 +138,21 @@ fn hostile_requests_are_all_refused() {
             ),
             403,
         ),
+        (
+            "a plan without the secret",
+            demo.request("GET", "/gateway/plan/0", &Value::Null, &[("holdup-gateway", "")]),
+            403,
+        ),
+        (
+            "a plan that nobody left",
+            demo.request("GET", &format!("/gateway/plan/{}", "0".repeat(32)), &Value::Null, &[]),
+            404,
+        ),
+        (
+            "results that nobody waits for",
+            demo.request("POST", "/gateway/results/0", &json!({ "document": {} }), &[]),
+            404,
+        ),
         ("a target nobody confirmed", to(&far), 403),
         ("the same by another name", to(&far.replace("127.0.0.1", "localhost")), 403),
         ("the same as a number", to(&far.replace("127.0.0.1", "2130706433")), 403),

@@ -85,18 +85,21 @@ pub struct Evidence<'a> {
 pub fn judge(evidence: &Evidence<'_>) -> (Side, Finding) {
     let thresholds = Thresholds::standard();
     let Some(wire) = evidence.wire else {
-        let found = look(evidence.page, evidence, &thresholds);
+        let mut found = look(evidence.page, evidence, &thresholds);
         let side = match side_of(&found) {
             Side::Path => Side::Undivided,
             side => side,
         };
+        say(&mut found.finding, ON_PATH, UNDIVIDED);
         return (side, found.finding);
     };
-    let found = look(wire, evidence, &thresholds);
+    let mut found = look(wire, evidence, &thresholds);
     let side = side_of(&found);
     if side != Side::Nobody {
         return (side, found.finding);
     }
+    // Whatever its type, its bytes are live.
+    found.finding.name = Verdict::Live;
     let holds = holds(wire, evidence.page);
     let page = PageEvidence {
         reader: Reader::Fetch,
@@ -128,15 +131,21 @@ fn look(arrivals: &Arrivals, evidence: &Evidence<'_>, thresholds: &Thresholds) -
         own.segment_bytes = None;
     }
     let mut found = of_arrivals(&own, origin, thresholds);
-    // The rules compare with a way without the suspect; here it is the other of two.
     if control.is_some() {
-        let because = found.finding.because.split(DIRECT).collect::<Vec<_>>().join(OTHER);
-        found.finding.because = because;
+        say(&mut found.finding, DIRECT, OTHER);
     }
     found
 }
 
-/// What the rules call a control, and what it is here.
+/// Says something in other words.
+fn say(finding: &mut Finding, what: &str, instead: &str) {
+    finding.because = finding.because.split(what).collect::<Vec<_>>().join(instead);
+}
+
+/// What the rules know is a wire; without one a burst may be the browser's or the page's as well.
+const ON_PATH: &str = "a path that holds, or";
+const UNDIVIDED: &str = "path, browser or page, or";
+/// The rules compare with a way without the suspect; here it is the other one of two.
 const DIRECT: &str = "the direct way";
 const OTHER: &str = "the other way";
 
@@ -161,12 +170,11 @@ fn ready(arrivals: &Arrivals, evidence: &Evidence<'_>) -> Arrivals {
 
 fn side_of(found: &Sighting) -> Side {
     match found.finding.name {
-        Verdict::Live => Side::Nobody,
+        Verdict::Live | Verdict::TypeChanged => Side::Nobody,
         Verdict::Held | Verdict::Corked | Verdict::BufferBursts | Verdict::OneBehind => Side::Path,
         Verdict::BatchedAtOrigin => Side::Origin,
         Verdict::Failed | Verdict::Truncated | Verdict::NoToken => Side::Broken,
         Verdict::CannotTell if found.candidates.iter().any(|name| bursts(*name)) => Side::Path,
-        // Its bytes are live.
         Verdict::CannotTell if found.candidates.contains(&Verdict::TypeChanged) => Side::Nobody,
         _ => Side::Unknown,
     }
@@ -186,23 +194,30 @@ pub fn pooled(answers: &[(Side, Finding, Option<Span>)]) -> Option<(Side, &'stat
     let count = |side: Side| answers.iter().filter(|(own, ..)| *own == side).count();
     let (most, ..) = answers.iter().max_by_key(|(side, ..)| count(*side))?;
     let share = Thresholds::standard().agreement;
-    if (count(*most) as f64) < share * answers.len() as f64 {
-        let text = format!(
-            "The {} answers disagree: {} of them are {}.",
-            answers.len(),
-            count(*most),
-            most.name()
-        );
-        return Some((Side::Unknown, Side::Unknown.words(), text));
+    let all = answers.len();
+    let enough = |number: usize| number as f64 >= share * all as f64;
+    if !enough(count(*most)) {
+        let page = count(Side::Page);
+        let on_wire = count(Side::Nobody) + page;
+        return Some(if enough(on_wire) {
+            let text = format!(
+                "{on_wire} of {all} answers were live on the wire; {page} of these were held by \
+                 the browser or the page, which others were not."
+            );
+            (Side::Unknown, "Live on the wire", text)
+        } else {
+            let text = format!("The {all} answers disagree: no side has most of them.");
+            (Side::Unknown, Side::Unknown.words(), text)
+        });
     }
     let mut own: Vec<&(Side, Finding, Option<Span>)> =
         answers.iter().filter(|(side, ..)| side == most).collect();
     own.sort_by_key(|(.., ttft)| *ttft);
     let middle = own[(own.len() - 1) / 2];
     let said = crate::words::sentence(&middle.1.because);
-    let text = match answers.len() {
+    let text = match all {
         1 => said,
-        all => format!("{} of {all} answers; the one in the middle: {said}", own.len()),
+        _ => format!("{} of {all} answers; the one in the middle: {said}", own.len()),
     };
     Some((*most, headed(*most, middle.1.name), text))
 }

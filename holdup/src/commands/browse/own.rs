@@ -81,11 +81,14 @@ pub(super) fn run(options: &cli::Browse, target: &Url) -> Outcome {
         rows.push((engine, came));
     }
     show(&rows, options, &secrets)?;
-    let failed = rows.iter().filter(|(_, came)| ended_early(came)).count();
-    match failed {
-        0 => Ok(Exit::Done),
-        _ if rows.len() == 1 => Err(Problem::nothing(secrets.clean(&why(&rows[0].1)))),
-        _ => Err(Problem::nothing("not every browser came to the end of its plan")),
+    let early = rows.iter().filter(|(_, came)| ended_early(came)).count();
+    match rows.as_slice() {
+        [(_, only)] if early == 1 => Err(Problem::nothing(secrets.clean(&why(only)))),
+        _ if early > 0 => Err(Problem::nothing("not every browser came to the end of its plan")),
+        _ if rows.iter().all(|(_, came)| no_answer(came)) => {
+            Err(Problem::nothing("none of the answers was one that could be measured"))
+        }
+        _ => Ok(Exit::Done),
     }
 }
 
@@ -195,6 +198,12 @@ impl Stage<'_> {
 
 fn ended_early(came: &Came) -> bool {
     came.as_ref().map_or(true, |results| results.failed.is_some())
+}
+
+/// Whether none of the answers has figures.
+fn no_answer(came: &Came) -> bool {
+    let target = came.as_ref().map_or(&Value::Null, |came| &came.document["targets"][0]);
+    count(target, "answers") == count(target, "failed")
 }
 
 /// Why a part ended early, in one line.
