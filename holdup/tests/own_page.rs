@@ -13,9 +13,10 @@ mod page;
 
 use std::time::{Duration, Instant};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use common::{alone, holdup, status, stderr};
 use demo::Demo;
-use engines::{ENGINES, Engine};
+use engines::{Driven, ENGINES};
 use page::{Browser, no_browser};
 use serde_json::{Value, json};
 
@@ -151,7 +152,7 @@ async fn a_typed_prompt_shows_the_hold_in_every_engine() {
     let demo = Demo::start(&["--endpoints", "haproxy"]);
     let mut skipped = None;
     for name in ENGINES {
-        let engine = match Engine::start(name).await {
+        let engine = match Driven::start(name).await {
             Ok(engine) => engine,
             Err(why) => {
                 skipped = Some(format!("SKIPPED({name}: {why} here)"));
@@ -241,6 +242,61 @@ async fn an_address_that_nobody_named_is_asked_about_first() {
     assert!(hands.text("#side-0 .because").await.contains("Retry-After: 2"));
     assert_eq!(hands.text("#side-0 .value").await, "–", "what did not come is no 0");
     hands.0.close().await;
+}
+
+const CHECK: &str = include_str!("visual/check.js");
+
+/// Looks at the page at every size; what is wrong with its layout goes to `faults`. With
+/// `HOLDUP_PICTURES` set, pictures go into that folder, in both schemes.
+async fn look(hands: &Hands, view: &str, faults: &mut Vec<String>) {
+    let folder = std::env::var_os("HOLDUP_PICTURES").map(std::path::PathBuf::from);
+    for (width, height) in [(1920, 1080), (1366, 768), (390, 844)] {
+        for scheme in ["light", "dark"] {
+            let size = json!({ "width": width, "height": height,
+                "deviceScaleFactor": 1, "mobile": false });
+            let media =
+                json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+            hands.0.devtools_with("Emulation.setDeviceMetricsOverride", size).await;
+            hands.0.devtools_with("Emulation.setEmulatedMedia", media).await;
+            // A few frames, on a busy machine.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            if scheme == "light" {
+                let found = hands.0.ask(&format!("(() => {{ {CHECK} }})()")).await;
+                let found: Vec<String> = serde_json::from_value(found).unwrap();
+                let at = |fault| format!("{view} at {width}x{height}: {fault}");
+                faults.extend(found.into_iter().map(at));
+            }
+            let Some(folder) = &folder else { continue };
+            let taken = hands.0.devtools("Page.captureScreenshot").await;
+            let png = BASE64_STANDARD.decode(taken["data"].as_str().unwrap()).unwrap();
+            let name = format!("{view}-{width}x{height}-{scheme}.png");
+            std::fs::write(folder.join(name), png).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_text_of_it_overlaps_or_is_cut_at_any_size() {
+    let _alone = alone();
+    if no_browser() {
+        return;
+    }
+    let demo = Demo::start(&["--endpoints", "haproxy"]);
+    let hands = Hands::open(&demo).await;
+    let mut faults = Vec::new();
+    look(&hands, "own-empty", &mut faults).await;
+    hands.type_in("repeats", "2").await;
+    assert_eq!(hands.asked(90).await, "finished", "{}", hands.0.text().await);
+    look(&hands, "own", &mut faults).await;
+    hands.type_in("address", "no address").await;
+    hands.click("[data-act=ask]").await;
+    look(&hands, "own-fault", &mut faults).await;
+    hands.choose("way", "direct").await;
+    hands.type_in("address", "http://127.0.0.1:9/v1/chat/completions").await;
+    assert_eq!(hands.asked(30).await, "failed");
+    look(&hands, "own-blocked", &mut faults).await;
+    hands.0.close().await;
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]

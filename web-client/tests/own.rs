@@ -41,23 +41,26 @@ fn text(pieces: &[Piece]) -> String {
 
 #[wasm_bindgen_test]
 fn every_shape_says_its_text_in_any_cut() {
-    for (name, body, carrier) in [
-        ("openai chat", answer!("openai-chat.sse"), Carrier::Sse),
-        ("openai responses", answer!("openai-responses.sse"), Carrier::Sse),
-        ("anthropic", answer!("anthropic.sse"), Carrier::Sse),
-        ("gemini", answer!("gemini.sse"), Carrier::Sse),
-        ("gemini array", answer!("gemini-array.json"), Carrier::Values),
-        ("ollama chat", answer!("ollama-chat.ndjson"), Carrier::Lines),
-        ("ollama generate", answer!("ollama-generate.ndjson"), Carrier::Lines),
-        ("plain", answer!("plain.sse"), Carrier::Sse),
-        ("plain lines", answer!("plain.ndjson"), Carrier::Lines),
-        ("not streamed", answer!("openai-chat-whole.json"), Carrier::Values),
+    for (name, body, carrier, wanted) in [
+        (
+            "openai chat",
+            answer!("openai-chat.sse"),
+            Carrier::Sse,
+            "Tulips open towards the sun — “täglich”.",
+        ),
+        ("openai responses", answer!("openai-responses.sse"), Carrier::Sse, "Plant them deep."),
+        ("anthropic", answer!("anthropic.sse"), Carrier::Sse, "Water sparingly."),
+        ("gemini", answer!("gemini.sse"), Carrier::Sse, "Loam drains ]}, well."),
+        ("gemini array", answer!("gemini-array.json"), Carrier::Values, "Loam drains ]}, well."),
+        ("ollama chat", answer!("ollama-chat.ndjson"), Carrier::Lines, "Dig them up\nin \"June\"."),
+        ("ollama generate", answer!("ollama-generate.ndjson"), Carrier::Lines, "Sand helps."),
+        ("plain", answer!("plain.sse"), Carrier::Sse, "Mulch in autumn."),
+        ("plain lines", answer!("plain.ndjson"), Carrier::Lines, "Cut the stalks."),
+        ("not streamed", answer!("openai-chat-whole.json"), Carrier::Values, "Yes, in pots."),
     ] {
         let (whole, found, _) = pieces(body, usize::MAX);
         assert_eq!(found, Some(carrier), "{name}");
-        let said = text(&whole);
-        assert!(said.len() > 3, "{name}: {said:?}");
-        assert!(!said.contains('{') && !said.contains("[DONE]"), "{name}: {said:?}");
+        assert_eq!(text(&whole), wanted, "{name}");
         let ends: Vec<u64> = whole.iter().map(|piece| piece.end).collect();
         assert!(ends.is_sorted(), "{name}: {ends:?}");
         assert!(ends.last().is_some_and(|end| *end <= body.len() as u64), "{name}: {ends:?}");
@@ -77,6 +80,9 @@ fn text_reasoning_end_and_error_are_told_apart() {
     assert!(thought.unseen && thought.text.is_empty());
     let role = event(r#"{"choices":[{"delta":{"role":"assistant"}}]}"#);
     assert!(!role.has_token());
+    let tool =
+        event(r#"{"type":"content_block_start","content_block":{"type":"tool_use","name":"f"}}"#);
+    assert!(tool.unseen && tool.text.is_empty());
     assert!(event("[DONE]").terminal);
     assert!(event(r#"{"type":"message_stop"}"#).terminal);
     let failed = event(r#"{"error":{"message":"no such model"}}"#);

@@ -32,11 +32,15 @@ pub(crate) fn take() -> Result<()> {
     }
     fs::create_dir_all(ALL).with_context(|| ALL.to_string())?;
     let folder = fs::canonicalize(ALL).with_context(|| ALL.to_string())?;
-    let views = "no_text_overlaps_or_is_cut_in_any_view_at_any_size";
-    check(
-        cargo(&["test", "--package", "holdup", "--test", "visual", "--", "--exact", views])
-            .env("HOLDUP_PICTURES", &folder),
-    )?;
+    for (test, views) in [
+        ("visual", "no_text_overlaps_or_is_cut_in_any_view_at_any_size"),
+        ("own_page", "no_text_of_it_overlaps_or_is_cut_at_any_size"),
+    ] {
+        check(
+            cargo(&["test", "--package", "holdup", "--test", test, "--", "--exact", views])
+                .env("HOLDUP_PICTURES", &folder),
+        )?;
+    }
     fs::create_dir_all(SHOWN).with_context(|| SHOWN.to_string())?;
     for name in CHOSEN {
         let (from, to) = (Path::new(ALL).join(name), Path::new(SHOWN).join(name));

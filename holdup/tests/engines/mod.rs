@@ -18,7 +18,7 @@ use crate::page::{Group, free_port};
 pub(crate) const ENGINES: [&str; 3] = ["chromium", "firefox", "webkit"];
 
 /// A browser with one page, its driver, and its screen where it needs one.
-pub(crate) struct Engine {
+pub(crate) struct Driven {
     client: Client,
     _driver: Group,
     _screen: Option<Group>,
@@ -100,9 +100,9 @@ fn screen(home: &Path) -> Result<(Group, String), &'static str> {
     }
 }
 
-impl Engine {
+impl Driven {
     /// Starts it; what is missing here otherwise.
-    pub(crate) async fn start(engine: &str) -> Result<Engine, &'static str> {
+    pub(crate) async fn start(engine: &str) -> Result<Driven, &'static str> {
         let home = tempfile::tempdir().unwrap();
         let (driver, wanted) = way(engine, home.path())?;
         let has_screen = std::env::var_os("DISPLAY").is_some_and(|name| !name.is_empty());
@@ -132,7 +132,7 @@ impl Engine {
             .await
             .unwrap();
         let screen = screen.map(|(server, _)| server);
-        Ok(Engine { client, _driver: group, _screen: screen, _home: home })
+        Ok(Driven { client, _driver: group, _screen: screen, _home: home })
     }
 
     pub(crate) async fn open(&self, url: &str) {

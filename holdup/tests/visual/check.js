@@ -8,7 +8,7 @@ const CUT_BY_DESIGN = ".tokens, .because";
 // What scrolls for itself: it may be longer than its box, and what is out of sight overlaps nothing.
 const SCROLLS = new Set(["auto", "scroll"]);
 // Layers that may lie over the page while it scrolls: texts of different layers are not compared.
-const LAYERS = ".top, .answer, .stories, .room main, .presenter";
+const LAYERS = ".top, .answer, .stories, .side, .room main, .presenter";
 // Inline boxes are higher than their letters: what two lines share of that is no overlap.
 const SLACK = 0.2;
 const PIXEL = 1.5;

@@ -190,7 +190,8 @@ impl Facts {
 
     fn of_block(&mut self, block: &JsValue) {
         self.say(&text(block, "text"));
-        self.unseen |= !text(block, "partial_json").is_empty();
+        // A tool's name, and the arguments that follow.
+        self.unseen |= ["name", "partial_json"].iter().any(|name| !text(block, name).is_empty());
         self.think(block);
     }
 
@@ -215,7 +216,9 @@ impl Facts {
             }
         }
         self.think(json);
-        self.think(&get(json, "message"));
+        let message = get(json, "message");
+        self.think(&message);
+        self.unseen |= get(&message, "tool_calls").is_array();
         self.terminal |= get(json, "done") == JsValue::TRUE;
     }
 }

@@ -301,6 +301,6 @@ fn count(target: &Value, name: &str) -> u64 {
 /// What is wrong with the last answer that was none.
 fn results_trouble(came: &Came) -> Value {
     let answers = came.as_ref().ok().and_then(|results| results.document["answers"].as_array());
-    let troubles = answers.into_iter().flatten().filter(|answer| answer["trouble"].is_string());
-    troubles.last().map_or(Value::Null, |answer| answer["trouble"].clone())
+    let mut troubles = answers.into_iter().flatten().rev().map(|answer| &answer["trouble"]);
+    troubles.find(|trouble| trouble.is_string()).cloned().unwrap_or_default()
 }
