@@ -1,6 +1,8 @@
 //! What is asked, how, and how much of the answer is read.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use measure::cell::HeaderSet;
@@ -35,6 +37,8 @@ pub struct Ask {
     pub named: bool,
     /// How much of the stream is read; absent for all of it.
     pub limit: Option<Limit>,
+    /// Set when the rest is no longer wanted; a limited reader then ends as at its limit.
+    pub leave: Option<Arc<AtomicBool>>,
     /// Switches of the connection.
     pub options: Options,
     /// Read this many bytes at a time with this pause after each read; absent for a reader that
@@ -91,6 +95,7 @@ impl Ask {
             form: Form::default(),
             named: true,
             limit: None,
+            leave: None,
             options: Options { read_timeout: Some(SILENCE), ..Options::default() },
             slow: None,
         }

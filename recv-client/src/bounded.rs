@@ -1,12 +1,17 @@
 //! A socket that gives no more after a time or so many bytes.
 
 use std::io;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use measure::Stamp;
 use wire::{Moment, Read, Socket, TcpSocket, Write};
 
 use crate::ask::Limit;
+
+/// How often a reader that may be told to leave looks whether it is: what a person calls at once.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Stops a reader whose stream may never end.
 pub(crate) struct Bounded<'a> {
@@ -14,6 +19,7 @@ pub(crate) struct Bounded<'a> {
     until: Moment,
     bytes_left: u64,
     silence: Duration,
+    leave: Option<Arc<AtomicBool>>,
     stopped: bool,
 }
 
@@ -24,9 +30,10 @@ impl<'a> Bounded<'a> {
         limit: Limit,
         call: Stamp,
         silence: Duration,
+        leave: Option<Arc<AtomicBool>>,
     ) -> Bounded<'a> {
         let until = Moment::from_micros(call.0 + limit.time.as_micros() as i64);
-        Bounded { socket, until, bytes_left: limit.bytes, silence, stopped: false }
+        Bounded { socket, until, bytes_left: limit.bytes, silence, leave, stopped: false }
     }
 
     /// Whether the limit was reached.
@@ -36,7 +43,8 @@ impl<'a> Bounded<'a> {
 
     fn some_left(&mut self) -> io::Result<Duration> {
         let left = self.left();
-        if left.is_zero() || self.bytes_left == 0 {
+        let leave = self.leave.as_ref().is_some_and(|leave| leave.load(Ordering::Relaxed));
+        if left.is_zero() || self.bytes_left == 0 || leave {
             self.stopped = true;
             return Err(io::ErrorKind::TimedOut.into());
         }
@@ -51,18 +59,29 @@ impl<'a> Bounded<'a> {
 
 impl Socket for Bounded<'_> {
     fn recv(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
-        let left = self.some_left()?;
-        self.socket.stream().set_read_timeout(Some(left.min(self.silence)))?;
-        let read = self.socket.recv(buffer);
-        match &read {
-            Ok(read) => self.bytes_left = self.bytes_left.saturating_sub(read.bytes as u64),
-            // The kernel's timer and ours may differ by a tick.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.stopped = left <= self.silence;
+        let began = Instant::now();
+        loop {
+            let left = self.some_left()?;
+            let silent = self.silence.saturating_sub(began.elapsed());
+            let mut wait = left.min(silent).max(Duration::from_millis(1));
+            if self.leave.is_some() {
+                wait = wait.min(LOOK);
             }
-            Err(_) => {}
+            self.socket.stream().set_read_timeout(Some(wait))?;
+            let read = self.socket.recv(buffer);
+            match &read {
+                Ok(read) => self.bytes_left = self.bytes_left.saturating_sub(read.bytes as u64),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if wait < left.min(silent) {
+                        continue;
+                    }
+                    // The kernel's timer and ours may differ by a tick.
+                    self.stopped = left <= silent;
+                }
+                Err(_) => {}
+            }
+            return read;
         }
-        read
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<Write> {

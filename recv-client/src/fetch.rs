@@ -57,7 +57,7 @@ pub fn fetch(ask: &Ask, limit: Limit) -> Result<Page, FetchError> {
     let call = Moment::now();
     let (mut socket, _) = wire::connect(ask.address, &ask.options).map_err(FetchError::Connect)?;
     let silence: Duration = ask.options.read_timeout.unwrap_or(SILENCE);
-    let mut socket = Bounded::new(&mut socket, limit, Stamp(call.micros()), silence);
+    let mut socket = Bounded::new(&mut socket, limit, Stamp(call.micros()), silence, None);
     let (mut line, sent) = Line::open(ask, &mut socket).map_err(|error| match error {
         LineError::Read(error) => FetchError::Broken { what: "reading the answer", error },
         LineError::Send(error) => FetchError::Broken { what: "sending the request", error },

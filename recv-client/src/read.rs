@@ -70,7 +70,8 @@ pub fn observe_with(ask: &Ask, run: RunId, sink: Sink<'_>) -> Observed {
                 None => converse(ask, &mut socket, &mut arrivals, &mut told, sink),
                 Some(limit) => {
                     let silence = silence(ask);
-                    let mut bounded = Bounded::new(&mut socket, limit, call, silence);
+                    let mut bounded =
+                        Bounded::new(&mut socket, limit, call, silence, ask.leave.clone());
                     let end = converse(ask, &mut bounded, &mut arrivals, &mut told, sink);
                     stopped = bounded.stopped();
                     let limit_us = limit.time.as_micros() as i64;

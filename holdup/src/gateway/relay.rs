@@ -6,6 +6,7 @@
 
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -73,14 +74,15 @@ pub(super) fn begin(
 ) -> Body {
     let (sender, parts) = unbounded_channel();
     let handed = Handed::default();
-    let ask = ask(&request, way);
+    let mut ask = ask(&request, way);
+    let leave = Leave(Arc::default());
+    ask.leave = Some(Arc::clone(&leave.0));
     let given = Arc::clone(&handed);
     std::thread::spawn(move || {
         wire::priority::raise();
         let mut reader = ChatReader::new(request.shape, None);
         let observed = recv_client::observe_with(&ask, request.run, &mut |at, bytes| {
-            // The page first: what is made of the bytes here can wait. Where nobody listens any
-            // more, the reading ends at its limit.
+            // The page first: what is made of the bytes here can wait.
             let _ = sender.send(Bytes::copy_from_slice(bytes));
             // More than is noted of any answer: the bytes go on, the figures end there.
             let _ = reader.read(at, bytes);
@@ -111,7 +113,7 @@ pub(super) fn begin(
         book.end(request.run, Seen { arrivals, answer, head, leads_to });
         drop(permit);
     });
-    Body::from_stream(Parts { parts, handed, bytes: 0 })
+    Body::from_stream(Parts { parts, handed, bytes: 0, _leave: leave })
 }
 
 fn ask(request: &Request, way: Way<'_>) -> Ask {
@@ -171,6 +173,17 @@ struct Parts {
     parts: UnboundedReceiver<Bytes>,
     handed: Handed,
     bytes: u64,
+    _leave: Leave,
+}
+
+/// Tells the reader to leave when the page does: a service goes on writing, and is paid for it,
+/// as long as somebody reads.
+struct Leave(Arc<AtomicBool>);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Stream for Parts {

@@ -8,6 +8,8 @@ mod common;
 mod target;
 mod web;
 
+use std::time::Duration;
+
 use common::alone;
 use measure::Arrivals;
 use measure::chat::ChatAnswer;
@@ -210,6 +212,19 @@ fn a_target_is_gone_to_once_it_is_confirmed_and_redirects_are_not_followed() {
     assert_eq!(seen["leads_to"], other.url("/login"));
     assert_eq!(target.requests().len(), 1);
     assert_eq!(other.requests().len(), 0, "a redirect is shown and not followed");
+}
+
+#[test]
+fn a_page_that_leaves_takes_its_answer_along() {
+    let _alone = alone();
+    let target = Target::start();
+    let demo = Demo::start(&["--endpoints", "direct", "--target", &target.url("/")]);
+    target.answer_without_end();
+    let mut page = demo.begin("/gateway/ask", &ask(&target.url("/v1/chat")));
+    page.until("data: x");
+    assert!(!target.was_left(Duration::from_millis(300)), "somebody reads still");
+    drop(page);
+    assert!(target.was_left(Duration::from_secs(10)), "nobody reads any more");
 }
 
 #[test]

@@ -2,12 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 /// What it does: answers, and keeps the requests.
 #[derive(Default)]
 struct Kept {
     answer: Mutex<String>,
+    without_end: Mutex<bool>,
+    left: Mutex<bool>,
+    leaves: Condvar,
     requests: Mutex<Vec<String>>,
 }
 
@@ -40,6 +44,12 @@ impl Target {
                 shared.requests.lock().unwrap().push(request);
                 let answer = shared.answer.lock().unwrap().clone();
                 let _ = (&socket).write_all(answer.as_bytes());
+                if *shared.without_end.lock().unwrap() {
+                    // Silent from here on; the next byte read is the other side's end.
+                    let _ = reader.read(&mut [0; 1]);
+                    *shared.left.lock().unwrap() = true;
+                    shared.leaves.notify_all();
+                }
             }
         });
         Target { address, kept }
@@ -56,6 +66,18 @@ impl Target {
     /// What it answers from now on.
     pub(crate) fn answer(&self, text: &str) {
         *self.kept.answer.lock().unwrap() = text.to_string();
+    }
+
+    /// From now on it answers with one event, and then is silent and keeps the connection.
+    pub(crate) fn answer_without_end(&self) {
+        self.answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: x\n\n");
+        *self.kept.without_end.lock().unwrap() = true;
+    }
+
+    /// Whether the other side closes such a connection within a time.
+    pub(crate) fn was_left(&self, within: Duration) -> bool {
+        let left = self.kept.left.lock().unwrap();
+        *self.kept.leaves.wait_timeout_while(left, within, |left| !*left).unwrap().0
     }
 
     /// The requests so far.

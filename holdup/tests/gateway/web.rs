@@ -31,6 +31,21 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
+/// An answer that is being read; dropped, its connection is closed.
+pub(crate) struct Reading(TcpStream);
+
+impl Reading {
+    /// Reads until these words came.
+    pub(crate) fn until(&mut self, words: &str) {
+        let (mut came, mut buffer) = (String::new(), [0; 4096]);
+        while !came.contains(words) {
+            let read = self.0.read(&mut buffer).unwrap();
+            assert!(read > 0, "it ended: {came}");
+            came.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+    }
+}
+
 impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
@@ -89,17 +104,7 @@ impl Demo {
                 fields.push((name, value));
             }
         }
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let mut text = format!("{method} {path} HTTP/1.1\r\n");
-        for (name, value) in fields {
-            text.push_str(&format!("{name}: {value}\r\n"));
-        }
-        text.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
-        let mut socket = TcpStream::connect(self.host()).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket.write_all(text.as_bytes()).unwrap();
-        // Who refuses a body need not read it.
-        let _ = socket.write_all(body.as_bytes());
+        let mut socket = self.send(method, path, body, &fields);
         let mut bytes = Vec::new();
         let _ = socket.read_to_end(&mut bytes);
         let text = String::from_utf8(bytes).unwrap();
@@ -111,6 +116,32 @@ impl Demo {
             head: head.to_string(),
             body: if chunked { unchunked(body) } else { body.to_string() },
         }
+    }
+
+    fn send(&self, method: &str, path: &str, body: &Value, fields: &[(&str, &str)]) -> TcpStream {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut text = format!("{method} {path} HTTP/1.1\r\n");
+        for (name, value) in fields {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        let mut socket = TcpStream::connect(self.host()).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.write_all(text.as_bytes()).unwrap();
+        // Who refuses a body need not read it.
+        let _ = socket.write_all(body.as_bytes());
+        socket
+    }
+
+    /// A POST whose answer is still to be read.
+    pub(crate) fn begin(&self, path: &str, body: &Value) -> Reading {
+        let fields = [
+            ("host", self.host()),
+            ("origin", self.origin.as_str()),
+            ("holdup-gateway", self.secret.as_str()),
+            ("content-type", "application/json"),
+        ];
+        Reading(self.send("POST", path, body, &fields))
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
