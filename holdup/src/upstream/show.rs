@@ -6,6 +6,7 @@ use measure::stats::Spread;
 use measure::units::decimal;
 
 use super::document::{Document, Through};
+use crate::probe::kind::Kind;
 use crate::table;
 
 /// The table and what is to be known of it.
@@ -84,10 +85,16 @@ fn row(way: &Through) -> Vec<String> {
 /// What the answers of a way show, or why there are none.
 fn said(way: &Through) -> String {
     let told = &way.result.verdict;
-    match &way.endpoint.failed {
-        Some(why) => format!("not asked: {why}"),
-        None => format!("{}: {}", told.name.name(), told.because),
+    if let Some(why) = &way.endpoint.failed {
+        return format!("not asked: {why}");
     }
+    let mut said = format!("{}: {}", told.name.name(), told.because);
+    let all: u32 = way.result.kinds.values().sum();
+    // A path that cuts is not live because its whole answers are.
+    for (kind, count) in way.result.kinds.iter().filter(|(kind, _)| **kind != Kind::Complete) {
+        said.push_str(&format!("; but {count} of {all} {}", kind.words()));
+    }
+    said
 }
 
 /// What of all this is the service's own.
