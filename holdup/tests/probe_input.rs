@@ -309,7 +309,7 @@ fn it_is_a_check_with_a_status_and_one_line() {
         assert_eq!((exit, xml.contains("failures=\"0\"")), (0, true), "{line}: {xml}");
         assert!(line.starts_with("live, as expected: "), "{line}");
     }
-    let whole = || Service::start(|asked, stream| chat_at_once(asked, stream));
+    let whole = || Service::start(chat_at_once);
     let (exit, line, xml) = check(&whole(), "3");
     assert_eq!((exit, xml.contains("failures=\"1\"")), (1, true), "{line}: {xml}");
     assert!(line.starts_with("expected live: held: 3 of 3 answers; "), "{line}");
