@@ -120,8 +120,13 @@ pub(crate) fn field(text: &str) -> Result<(String, String), Problem> {
     http::HeaderValue::from_str(value).map_err(|_| bad("its value must be printable"))?;
     let is = |known: &&str| name.eq_ignore_ascii_case(known);
     if SECRET.iter().any(|known| is(known)) {
+        let header = if is(&"authorization") {
+            String::new()
+        } else {
+            format!(", and --key-header '{name}'")
+        };
         return Err(Problem::usage(format!(
-            "-H {name}: everybody on this machine can read arguments: put the key into a variable or a file and use --key-env VAR or --key-file FILE, with --key-header '{name}' where it is another header"
+            "-H {name}: everybody on this machine can read arguments: put the key into a variable or a file and use --key-env VAR or --key-file FILE{header}"
         )));
     }
     const OURS: [&str; 4] = ["connection", "content-length", "transfer-encoding", "te"];

@@ -10,6 +10,7 @@ use super::against::likely;
 use super::document::Document;
 use super::kind::Kind;
 use super::plan::Way;
+use super::row::Row;
 use super::ways::{Told, WayResult};
 use crate::table;
 
@@ -246,19 +247,28 @@ fn counted(way: &WayResult, two: bool) -> String {
     text
 }
 
-/// One line for each thing that came instead of an answer, and how often.
+/// One line for each kind of thing that came instead of an answer: the first of it, and how often.
 fn lines(document: &Document) -> Vec<String> {
-    let mut lines: Vec<(String, u32)> = Vec::new();
+    let mut lines: Vec<(&Row, &str, u32, bool)> = Vec::new();
     for row in document.rows.iter().filter(|row| row.counts()) {
         let Some(line) = &row.line else { continue };
-        let who = if row.way == Way::Against { "the other way: " } else { "" };
-        let line = format!("{who}{line}");
-        match lines.iter_mut().find(|(known, _)| *known == line) {
-            Some((_, count)) => *count += 1,
-            None => lines.push((line, 1)),
+        let same = |it: &&mut (&Row, &str, u32, bool)| {
+            (it.0.way, it.0.kind, it.0.status) == (row.way, row.kind, row.status)
+        };
+        match lines.iter_mut().find(same) {
+            Some((_, first, count, differ)) => {
+                *count += 1;
+                *differ |= first != line;
+            }
+            None => lines.push((row, line, 1, false)),
         }
     }
-    lines.into_iter().map(|(line, count)| format!("{count} × {line}")).collect()
+    let told = |(row, line, count, differ): &(&Row, &str, u32, bool)| {
+        let who = if row.way == Way::Against { "the other way: " } else { "" };
+        let such = if *differ { "such as: " } else { "" };
+        format!("{count} × {who}{such}{line}")
+    };
+    lines.iter().map(told).collect()
 }
 
 /// What would tell more.
@@ -277,7 +287,10 @@ fn hint(document: &Document) -> String {
             "More would tell: longer answers, more of them (--repeat), or another way to it (--against URL)"
         }
         (Verdict::CannotTell, _) => "More would tell: longer answers, or more of them (--repeat)",
-        _ if held => "What does that, and the cure: holdup doctor, with the same URL",
+        // The doctor speaks plain HTTP so far.
+        _ if held && document.ways.iter().all(|way| way.tls.is_none()) => {
+            "What does that, and the cure: holdup doctor, with the same URL"
+        }
         _ => return String::new(),
     };
     format!("\n{text}.\n")
