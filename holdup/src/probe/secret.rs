@@ -119,7 +119,7 @@ pub(crate) fn field(text: &str) -> Result<(String, String), Problem> {
     http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad("that is no header's name"))?;
     http::HeaderValue::from_str(value).map_err(|_| bad("its value must be printable"))?;
     let is = |known: &&str| name.eq_ignore_ascii_case(known);
-    if SECRET.iter().any(|known| is(known)) {
+    if SECRET.iter().any(is) {
         let header = if is(&"authorization") {
             String::new()
         } else {
@@ -130,7 +130,7 @@ pub(crate) fn field(text: &str) -> Result<(String, String), Problem> {
         )));
     }
     const OURS: [&str; 4] = ["connection", "content-length", "transfer-encoding", "te"];
-    if OURS.iter().any(|known| is(known)) {
+    if OURS.iter().any(is) {
         return Err(bad("that one is the connection's own"));
     }
     if name.eq_ignore_ascii_case("accept-encoding") {

@@ -66,7 +66,7 @@ const LIKELY: Option<Sure> = Some(Sure::Likely);
 #[test]
 fn one_answer_leaves_open_what_three_name() {
     for (one, name) in [(held(900, 20), Verdict::Held), (corked(), Verdict::Corked)] {
-        assert_eq!(names(&[one.clone()]), (Verdict::CannotTell, None));
+        assert_eq!(names(std::slice::from_ref(&one)), (Verdict::CannotTell, None));
         assert_eq!(told(&[one.clone(), one.clone()]).candidates[0], name);
         assert_eq!(names(&[one.clone(), one.clone(), one]), (name, LIKELY));
     }
