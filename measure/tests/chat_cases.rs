@@ -348,3 +348,20 @@ fn many_answers_are_pooled_and_the_rest_counted_apart() {
     assert_eq!((pool.per_token_us, pool.first_reasoning_us), (None, None));
     assert_eq!(ChatPool::of(&answers[..19]).ttft_us.unwrap().p95, None);
 }
+
+#[test]
+fn an_answer_says_its_own_run_and_a_read_may_come_in_parts() {
+    let event =
+        |run: u128, seq: u32| format!("id: {}-{seq}\ndata: {{\"choices\": []}}\n\n", RunId(run));
+    let mut reader = ChatReader::of_any_run(None);
+    let (first, second) = (event(7, 0), event(7, 1));
+    reader.read(Stamp(1), first.as_bytes()).unwrap();
+    reader.more(second.as_bytes()).unwrap();
+    // Somebody else's id is no stranger where no run was asked for.
+    reader.read(Stamp(2), event(8, 0).as_bytes()).unwrap();
+    let record = reader.finish();
+    assert_eq!((record.run, record.foreign_frames), (Some(RunId(7)), 0));
+    let seqs: Vec<_> = record.frames.iter().map(|mark| (mark.read, mark.seq)).collect();
+    assert_eq!(seqs, [(0, Some(0)), (0, Some(1)), (1, None)]);
+    assert_eq!(record.reads[0].bytes, (first.len() + second.len()) as u64);
+}
