@@ -149,6 +149,48 @@ fn a_stock_haproxy_is_named_corrected_and_proved() {
 }
 
 #[test]
+fn a_caddyfile_is_adapted_by_caddy_checked_and_proved() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let text = "chat.example.com {\n\tencode gzip\n\thandle /api/* {\n\t\treverse_proxy app:8000 {\n\t\t\t\
+                response_buffers 4k\n\t\t}\n\t}\n\treverse_proxy web:3000\n}\n";
+    for (text, path, more, cause) in [
+        (text.to_string(), "/api/chat", &[][..], "response_buffers"),
+        // The compressor of older ones keeps what it takes.
+        (
+            text.replace("\t\t\tresponse_buffers 4k\n", ""),
+            "/x",
+            &["--caddy-version", "2.6.2"],
+            "encode",
+        ),
+    ] {
+        let file = file(&folder, &text);
+        let arguments =
+            [&["doctor", "--caddyfile", &file, "--path", path, "--json"], more].concat();
+        let output = run(&arguments);
+        if status(&output) == 4 && stderr(&output).contains("is adapted by Caddy") {
+            println!("SKIPPED({})", stderr(&output).trim());
+            return;
+        }
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((status(&output), told["answer"].as_str()), (1, Some("found")), "{told:#}");
+        assert!(told["headline"].as_str().unwrap().ends_with(&format!("by {cause}.")), "{told:#}");
+        let (Some(before), Some(after)) = (verdict(&told, "yours"), verdict(&told, "corrected"))
+        else {
+            return;
+        };
+        println!("{cause}: before {before}, after {after}");
+        assert_eq!((before.as_str(), after.as_str()), ("held", "live"), "{told:#}");
+    }
+    let clean = run(&["doctor", "--caddyfile", &file(&folder, text), "--path", "/x"]);
+    assert_eq!(status(&clean), 0, "{}", stderr(&clean));
+    let broken =
+        run(&["doctor", "--caddyfile", &file(&folder, "a {\n nonsense\n}\n"), "--path", "/x"]);
+    assert_eq!((status(&broken), stderr(&broken).lines().count()), (2, 1), "{}", stderr(&broken));
+    assert!(stderr(&broken).contains("Caddy cannot read it: "), "{}", stderr(&broken));
+}
+
+#[test]
 fn nothing_secret_is_in_any_output() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(&folder, SHADOWED);

@@ -1,4 +1,4 @@
-//! nginx's version numbers, and where a default changed.
+//! Version numbers of three parts, and where nginx's defaults changed.
 
 /// A version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ impl std::str::FromStr for Version {
         match parts.as_deref() {
             Ok([major, minor]) => Ok(Version([*major, *minor, 0])),
             Ok([major, minor, patch]) => Ok(Version([*major, *minor, *patch])),
-            _ => Err(format!("{text:?} is no version of nginx, such as 1.24.0")),
+            _ => Err(format!("{text:?} is no version, such as 1.24.0")),
         }
     }
 }

@@ -20,7 +20,7 @@ const SECONDS: u32 = 30;
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// The stream, as its readers reach it: http://HOST[:PORT]/PATH
-    #[arg(value_name = "URL", required_unless_present_any = ["nginx_config", "haproxy_config"])]
+    #[arg(value_name = "URL", required_unless_present_any = ["nginx_config", "haproxy_config", "caddyfile"])]
     pub(crate) url: Option<String>,
     /// The same stream on a way without the suspect, such as the origin itself
     #[arg(long, value_name = "URL")]

@@ -16,6 +16,10 @@ pub(crate) struct Configuration {
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["url", "against", "body", "header", "verify", "markdown", "junit"])]
     pub(crate) haproxy_config: Option<PathBuf>,
+    /// The same for a Caddyfile, which Caddy itself adapts
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["nginx_config", "haproxy_config", "url", "against", "body", "header", "verify", "markdown", "junit"])]
+    pub(crate) caddyfile: Option<PathBuf>,
     /// The path of the stream, as its readers ask for it
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
@@ -28,6 +32,9 @@ pub(crate) struct Configuration {
     /// The version that runs it, as `nginx -v` says: defaults have changed
     #[arg(long, value_name = "VERSION", requires = "nginx_config")]
     pub(crate) nginx_version: Option<Version>,
+    /// The same for Caddy
+    #[arg(long, value_name = "VERSION", requires = "caddyfile")]
+    pub(crate) caddy_version: Option<Version>,
     /// Print the configuration with a header in each location that names it, and end
     #[arg(long, requires = "nginx_config")]
     pub(crate) marked: bool,
@@ -39,6 +46,6 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// Whether a configuration is to be read.
     pub(crate) fn is_asked(&self) -> bool {
-        self.nginx_config.is_some() || self.haproxy_config.is_some()
+        self.nginx_config.is_some() || self.haproxy_config.is_some() || self.caddyfile.is_some()
     }
 }

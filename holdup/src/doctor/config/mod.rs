@@ -1,9 +1,10 @@
 //! The doctor reads a configuration: which rule answers a path, what is wrong there, what to
 //! write instead, and the proof by the real proxy.
 //!
-//! [`nginx`] and [`haproxy`] tell what the reader found; [`start`] runs a text in a scratch
+//! [`nginx`], [`haproxy`] and [`caddy`] tell what the reader found; [`start`] runs a text in a scratch
 //! folder; [`proof`] measures before and after; [`story`] is what is told.
 
+mod caddy;
 pub(crate) mod cli;
 mod haproxy;
 mod nginx;
@@ -26,6 +27,7 @@ const MOST_BYTES: u64 = config_reader::nginx::source::MOST_BYTES as u64 + 1;
 pub(crate) fn run(options: &Doctor) -> Outcome {
     let own = &options.configuration;
     let path = own.nginx_config.as_deref().or(own.haproxy_config.as_deref());
+    let path = path.or(own.caddyfile.as_deref());
     let Some(path) = path else {
         return Err(Problem::usage("say --nginx-config FILE"));
     };
@@ -44,6 +46,7 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
     }
     let examined = match own.nginx_config {
         Some(_) => nginx::examine(own, &text),
+        None if own.caddyfile.is_some() => caddy::examine(own, path),
         None => haproxy::examine(own, &text),
     };
     let story = examined.map_err(|problem| at(path, &problem))?;

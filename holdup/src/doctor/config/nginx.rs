@@ -257,7 +257,8 @@ fn prove(
     };
     changed.extend(more);
     let ways = [(YOURS, yours.address), (CORRECTED, corrected.address)];
-    let rows = proof::measure(&proxies, &emitter, &ways, request.path, request.host)?;
+    let rows =
+        proof::measure(&proxies, &emitter, &ways, (request.path, request.host), proof::SMALL)?;
     let Some(rows) = rows else { return Ok((Proof::Not("it was interrupted".into()), true)) };
     let by = format!(
         "nginx {} with the defaults of {} for the upstream's protocol",

@@ -31,9 +31,14 @@ pub(super) const STREAM: &str = "/stream";
 /// Rounds: a verdict takes more than one run, and nobody waits for long.
 const ROUNDS: u32 = 3;
 
-/// 24 frames of 60 bytes, one each 50 ms: less than nginx's smallest buffer and far longer than
-/// HAProxy's 200 ms, in little more than a second.
+/// One frame each 50 ms: far longer than HAProxy's 200 ms, in little more than a second.
 const FRAMES: u32 = 24;
+
+/// Bytes of a frame: all of them together are less than nginx's smallest buffer.
+pub(super) const SMALL: u32 = 60;
+
+/// Bytes of a frame where a compressor leaves small first pieces alone: Caddy's limit is 512.
+pub(super) const LARGE: u32 = 700;
 
 /// One way that was measured.
 pub(super) struct Row {
@@ -93,8 +98,8 @@ pub(super) fn measure(
     proxies: &Proxies,
     emitter: &Emitter,
     ways: &[(&str, SocketAddr)],
-    path: &str,
-    host: Option<&str>,
+    (path, host): (&str, Option<&str>),
+    frame_bytes: u32,
 ) -> Result<Option<Vec<Row>>, Problem> {
     let mut rig = Rig::start(proxies, &[], emitter.address());
     for (name, address) in ways {
@@ -109,7 +114,7 @@ pub(super) fn measure(
     let seed = crate::cli::seed(None);
     let mut plan = Plan::preset("headline", &names, &[profile], Some(ETHERNET_MSS), ROUNDS, seed)
         .map_err(Problem::nothing)?;
-    let body = Body::Paced { frames: FRAMES, interval_us: Span::millis(50), frame_bytes: 60 };
+    let body = Body::Paced { frames: FRAMES, interval_us: Span::millis(50), frame_bytes };
     for cell in &mut plan.cells {
         cell.script = Script { body: body.clone(), ..Script::headline() };
     }

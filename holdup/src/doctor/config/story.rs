@@ -93,14 +93,17 @@ impl Story {
             for line in block.lines() {
                 out.push_str(&format!("  {line}\n"));
             }
-            out.push_str(&match folder {
+            out.push_str(&match folder.filter(|_| self.corrected.is_some()) {
                 Some(folder) => {
                     format!(
                         "The whole configuration: {}\n",
                         folder.join("corrected.conf").display()
                     )
                 }
-                None => "The whole configuration: with --out DIR or --json.\n".into(),
+                None if self.corrected.is_some() => {
+                    "The whole configuration: with --out DIR or --json.\n".into()
+                }
+                None => String::new(),
             });
         }
         match &self.proof {
