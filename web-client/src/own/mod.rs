@@ -52,7 +52,7 @@ pub fn open() {
 /// The page.
 #[component]
 fn Own() -> impl IntoView {
-    let model = Model::new();
+    let model = Model::begin_page();
     let heard = StoredValue::new_local(listen(model));
     on_cleanup(move || {
         // The listeners go with the page that they work for.

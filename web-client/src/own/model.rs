@@ -215,7 +215,7 @@ struct Shared {
 
 impl Model {
     /// A page that has just been opened.
-    pub fn new() -> Model {
+    pub fn begin_page() -> Model {
         let state = State {
             phase: Phase::Loading,
             clock: None,
@@ -244,8 +244,7 @@ impl Model {
     pub fn see<T>(&self, see: impl FnOnce(&State) -> T) -> T {
         let shared = self.shared();
         shared.changed.track();
-        let seen = see(&shared.state.borrow());
-        seen
+        see(&shared.state.borrow())
     }
 
     /// Reads the state.

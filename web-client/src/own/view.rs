@@ -252,17 +252,21 @@ pub fn markup(model: Model) -> String {
     ])
 }
 
+/// What is said at a place.
+type Say = Box<dyn Fn(&State, i64) -> String>;
+
+/// A place, and what it said last.
 struct Shown {
     element: web_sys::Element,
     by: By,
-    say: Box<dyn Fn(&State, i64) -> String>,
+    say: Say,
     last: Option<String>,
 }
 
 /// Keeps every place said.
 pub fn keep(model: Model) {
     let mut shown: Vec<Shown> = Vec::new();
-    let mut add = |element: Option<web_sys::Element>, by, say| {
+    let mut add = |element: Option<web_sys::Element>, by, say: Say| {
         if let Some(element) = element {
             shown.push(Shown { element, by, say, last: None });
         }
