@@ -22,6 +22,11 @@ impl Interrupt {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// For a reader that is to leave when it comes.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// As if a signal had come.
     #[cfg(test)]
     pub(crate) fn stop(&self) {

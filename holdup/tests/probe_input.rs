@@ -287,6 +287,30 @@ fn an_interrupt_keeps_what_was_measured() {
 }
 
 #[test]
+fn an_interrupt_does_not_wait_for_a_service_that_says_nothing_more() {
+    let service = Service::start(|_, stream| {
+        let _ = stream.write_all(format!("{STREAM}{}", event("the first")).as_bytes());
+        std::thread::sleep(Duration::from_secs(60));
+    });
+    let child = holdup(&["probe", &service.url(CHAT), "--repeat", "1", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("the request", Duration::from_secs(20), || service.asked().len() == 1);
+    std::thread::sleep(Duration::from_millis(200));
+    let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let began = std::time::Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 130, "{}", stderr(&output));
+    assert!(began.elapsed() < Duration::from_secs(20), "it waited for the service");
+    let document = told(&output);
+    let line = document["rows"][0]["line"].as_str().unwrap();
+    assert!(line.contains("somebody wanted this to end"), "what came is kept: {line}");
+}
+
+#[test]
 fn it_is_a_check_with_a_status_and_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let junit = folder.path().join("junit.xml");

@@ -87,6 +87,7 @@ pub(crate) fn run(options: &Probe) -> Outcome {
         mss: None,
         secrets,
         keep_text: options.keep_text,
+        interrupt: Interrupt::listen(),
     };
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let played = played(options, &plan, &mut native, &mut store);
@@ -130,7 +131,7 @@ fn played(options: &Probe, plan: &Plan, native: &mut Native, store: &mut Option<
             *store = None;
         }
     };
-    let interrupt = Interrupt::listen();
+    let interrupt = native.interrupt.clone();
     let mut played = play(&plan.steps, native, options.pause, &interrupt, &mut told, &mut keep);
     progress.finish();
     if let Err(shifted) = native.check_clocks() {

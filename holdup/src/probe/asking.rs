@@ -16,6 +16,7 @@ use super::ledger::{self, Origin};
 use super::plan::{Step, Way};
 use super::row::{Row, Run};
 use super::secret::Secrets;
+use crate::interrupt::Interrupt;
 use crate::target::Target;
 
 /// One of the ways.
@@ -41,6 +42,7 @@ pub(crate) struct Native {
     pub(crate) mss: Option<u32>,
     pub(crate) secrets: Secrets,
     pub(crate) keep_text: bool,
+    pub(crate) interrupt: Interrupt,
 }
 
 impl Native {
@@ -62,6 +64,7 @@ impl Native {
         ask.options.read_timeout = Some(self.time);
         ask.limit = Some(Limit { time: self.time, bytes: self.bytes });
         ask.options.segment = self.mss;
+        ask.leave = Some(self.interrupt.flag());
         ask
     }
 
@@ -83,7 +86,12 @@ struct Came {
 }
 
 /// Reads on a thread of its own, which runs before other work where that may be.
-fn read(ask: &Ask, shape: Option<Shape>, most: u64, time: Duration) -> Came {
+fn read(
+    ask: &Ask,
+    shape: Option<Shape>,
+    (most, time): (u64, Duration),
+    interrupt: &Interrupt,
+) -> Came {
     let mut reader = ChatReader::of_any_run(shape);
     let (mut last, mut decoded, mut left) = (None, 0, None);
     let mut sink = |at: Stamp, bytes: &[u8]| {
@@ -113,7 +121,9 @@ fn read(ask: &Ask, shape: Option<Shape>, most: u64, time: Duration) -> Came {
     let out_of_time = passed.as_micros() >= time.as_micros() as i64;
     let timed_out = matches!(observed.arrivals.end, End::TimedOut { .. });
     if left.is_none() && (observed.stopped || timed_out) {
-        left = Some(if out_of_time {
+        left = Some(if interrupt.came() {
+            "somebody wanted this to end".into()
+        } else if out_of_time {
             format!("{} s are over (--time-limit)", time.as_secs_f64())
         } else {
             format!("{most} bytes have come (--max-bytes)")
@@ -126,7 +136,8 @@ impl Asker for Native {
     fn ask(&mut self, step: &Step) -> Asked {
         let target = self.place(step.way).target.clone();
         let ask = self.request(&target, step.prompt);
-        let Came { observed, record, left } = read(&ask, self.shape, self.bytes, self.time);
+        let Came { observed, record, left } =
+            read(&ask, self.shape, (self.bytes, self.time), &self.interrupt);
         let Observed { mut arrivals, head, transport, .. } = observed;
         record.enter(&mut arrivals);
         let answer = ChatAnswer::of(&record, arrivals.call, arrivals.status, &arrivals.end);

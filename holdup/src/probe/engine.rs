@@ -86,6 +86,13 @@ pub(crate) fn play(
             break;
         }
     }
+    // The last answer may have been left for it.
+    let left =
+        matches!(played.rows.last(), Some(row) if matches!(row.kind, Kind::Left | Kind::Silent));
+    if left && interrupt.came() && !played.interrupted {
+        played.interrupted = true;
+        played.stopped = Some("interrupted".into());
+    }
     played
 }
 

@@ -83,6 +83,7 @@ pub(crate) fn run(options: &commands::Measure, url: &str, body: &Path) -> Outcom
         mss: options.rig.mss.0,
         secrets,
         keep_text: false,
+        interrupt: interrupt.clone(),
     };
     let (rows, stopped) = asked(&plan, &rig, &mut native, service.pause, &interrupt);
     let document = Document::of(
