@@ -1,7 +1,7 @@
 //! The form: what is asked, where, with which key, on which way.
 
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlInputElement, HtmlTextAreaElement};
+use web_sys::{HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 
 use super::ask::{Fields, KEY_HEADERS, SHAPES};
 use crate::api;
@@ -131,6 +131,14 @@ fn set(id: &str, value: &str) {
 
 fn checkbox(id: &str) -> Option<HtmlInputElement> {
     find(&["#ask-", id].concat())?.dyn_into().ok()
+}
+
+/// Puts the focus into a field, and so brings it into sight.
+pub fn focus(id: &str) {
+    if let Some(field) = find(&["#ask-", id].concat()) {
+        // What cannot be focused is left alone.
+        let _ = field.unchecked_into::<HtmlElement>().focus();
+    }
 }
 
 /// What the form holds.

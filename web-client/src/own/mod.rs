@@ -161,7 +161,10 @@ fn act(model: Model, button: &Element) {
 fn ask(model: Model) {
     match Plan::of(&form::fields()) {
         Ok(plan) => browser::spawn(runner::run(model, plan)),
-        Err(fault) => model.change(|state| state.fault = Some(fault)),
+        Err(fault) => {
+            form::focus(fault.0);
+            model.change(|state| state.fault = Some(fault));
+        }
     }
 }
 

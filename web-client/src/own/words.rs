@@ -97,7 +97,7 @@ fn of_status(status: u16, said: &str, retry: Option<&str>) -> Option<Trouble> {
     let (what, so) = match status {
         401 | 403 => (
             "It refuses the key",
-            "It wants a key, or not this one, or wants it under another name: see the field below \
+            "It wants a key, or not this one, or wants it in another header than the one beside \
              the key.",
         ),
         429 => ("Too many requests", "Its limit is reached: wait, or ask fewer times."),
