@@ -45,7 +45,7 @@ impl Goes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves a plan; returns the name of the go. One before it is forgotten.
+    /// Leaves a plan under a name. One before it is forgotten.
     pub(super) fn offer(&self, name: String, plan: Value) {
         *self.lock() = Some(Go { name, plan: Some(plan), came: None });
     }
@@ -55,6 +55,11 @@ impl Goes {
         let mut go = self.lock();
         let own = go.as_mut().filter(|go| go.name == name).ok_or_else(unknown)?;
         own.plan.take().ok_or_else(unknown)
+    }
+
+    /// Whether a page has come for the plan.
+    pub(super) fn is_taken(&self) -> bool {
+        self.lock().as_ref().is_some_and(|go| go.plan.is_none())
     }
 
     /// Takes what the page measured, once.
@@ -90,7 +95,9 @@ mod tests {
         assert!(goes.plan("b").is_err());
         let results = Results { document: json!({}), failed: None };
         assert!(goes.post("a", results.clone()).is_err(), "nobody has its plan yet");
+        assert!(!goes.is_taken());
         assert_eq!(goes.plan("a").unwrap()["key"], "sk");
+        assert!(goes.is_taken());
         assert!(goes.plan("a").is_err());
         assert!(goes.post("b", results.clone()).is_err());
         assert_eq!(goes.take(), None);

@@ -167,6 +167,11 @@ impl Gateway {
         Ok(name)
     }
 
+    /// Whether that page has come for its plan.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.0.goes.is_taken()
+    }
+
     /// What that page measured, once it has posted it.
     pub(crate) fn came(&self) -> Option<Results> {
         self.0.goes.take()

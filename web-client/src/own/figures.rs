@@ -5,7 +5,7 @@ use measure::stats::{Spread, median};
 use measure::units::decimal;
 
 use super::answer::{Figures, holds};
-use super::judge::Side;
+use super::judge::{Side, is_controlled};
 use super::model::{Answer, State};
 use super::view::letter;
 use crate::geometry::{self, HEIGHT};
@@ -257,14 +257,15 @@ pub fn sentence(state: &State, step: i64) -> String {
     }
     let mut text = String::new();
     for own in 0..state.targets.len() {
-        let Some((side, ..)) = state.finding(own) else { continue };
+        let Some((side, _, because)) = state.finding(own) else { continue };
         let answers = good(state, own);
         let first = median_of(&answers, |answer| answer.own.firsts.text);
         let (wire, page) = (together(&answers, "wire"), together(&answers, "page"));
         let name = if state.targets.len() > 1 { letter(own) } else { "Your endpoint" };
         let held = match side {
             Side::Nobody => "is live",
-            Side::Path => "is held on the path’s side",
+            Side::Path if is_controlled(&because) => "is held on the path’s side",
+            Side::Path => "is held on the path’s side, or written so by its origin",
             Side::Origin => "is batched by its origin",
             Side::Page => "is live on the wire, and then held by the browser or the page",
             Side::Undivided => "comes in bursts, by path, browser or page",

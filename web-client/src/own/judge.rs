@@ -219,15 +219,22 @@ pub fn pooled(answers: &[(Side, Finding, Option<Span>)]) -> Option<(Side, &'stat
         1 => said,
         _ => format!("{} of {all} answers; the one in the middle: {said}", own.len()),
     };
-    Some((*most, headed(*most, middle.1.name), text))
+    Some((*most, headed(*most, &middle.1), text))
 }
 
-/// A side's words, or the verdict's where that says more.
-fn headed(side: Side, name: Verdict) -> &'static str {
-    match (side, name) {
-        (Side::Path | Side::Page, name) if name != Verdict::CannotTell => {
+/// A side's words, or the verdict's where that says more. Without a control nobody can tell a
+/// path that holds from an origin that writes so: the verdict's words would blame the path.
+fn headed(side: Side, finding: &Finding) -> &'static str {
+    match finding.name {
+        Verdict::CannotTell => side.words(),
+        name if side == Side::Page || side == Side::Path && is_controlled(&finding.because) => {
             crate::words::verdict(name).0
         }
         _ => side.words(),
     }
+}
+
+/// Whether a finding rests on a comparison with the other one of two ways.
+pub fn is_controlled(because: &str) -> bool {
+    because.contains(OTHER)
 }

@@ -183,6 +183,12 @@ impl Stage<'_> {
             if self.interrupt.came() {
                 return Err(Problem::nothing("interrupted"));
             }
+            if begun.elapsed() > EXTRA && !self.gateway.is_taken() {
+                return Err(Problem::nothing(format!(
+                    "the page did not open in {}: build it with `cargo xtask page`, or see what --page names",
+                    engine.name()
+                )));
+            }
             if begun.elapsed() > limit {
                 let name = engine.name();
                 return Err(Problem::nothing(format!("the page in {name} posted nothing")));
