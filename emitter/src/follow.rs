@@ -7,10 +7,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
-use measure::ledger::Entry;
+use measure::ledger::{Entry, Refusal, Wait};
 use measure::script::{Body, Script};
 use measure::{Ledger, Span, Stamp};
 use wire::http1::ResponseFramer;
+
+/// Most waits that a ledger keeps, 3 KB of them: beside the lines, whose number is known, they come
+/// unasked. A frame whose wait is not kept is late, and its run is not judged.
+const MOST_WAITS: usize = 64;
 
 /// A ledger that is being filled.
 pub type SharedLedger = Arc<Mutex<Ledger>>;
@@ -74,6 +78,8 @@ pub struct Follow {
     next: usize,
     body: u64,
     write: u32,
+    /// Whether the path has refused what is to leave next.
+    refused: bool,
 }
 
 impl Follow {
@@ -93,6 +99,7 @@ impl Follow {
             next: 0,
             body: 0,
             write: 0,
+            refused: false,
         }
     }
 
@@ -135,6 +142,44 @@ impl Follow {
         whole
     }
 
+    /// Notes that the path does not take what is to leave; `connection` is what all streams of the
+    /// connection have sent, where there are several.
+    pub fn refused(&mut self, by: Refusal, at: Stamp, connection: Option<u64>) {
+        if std::mem::replace(&mut self.refused, true) {
+            return;
+        }
+        let seq = self.next as u32;
+        let new = Wait {
+            seq,
+            by,
+            since: at,
+            until: None,
+            bytes: self.body,
+            connection_bytes: connection,
+        };
+        with(&self.ledger, |Ledger { waits, .. }| {
+            let room = waits.len() < MOST_WAITS;
+            match waits.last_mut() {
+                // A large frame leaves in parts: it is one wait to its end.
+                Some(wait) if wait.seq == seq => wait.until = None,
+                _ if room => waits.push(new),
+                _ => {}
+            }
+        });
+    }
+
+    /// Notes that the path takes bytes again.
+    pub fn taken(&mut self, at: Stamp) {
+        if !std::mem::take(&mut self.refused) {
+            return;
+        }
+        with(&self.ledger, |ledger| {
+            if let Some(wait) = ledger.waits.last_mut().filter(|wait| wait.until.is_none()) {
+                wait.until = Some(at);
+            }
+        });
+    }
+
     /// What leaves cannot be told any more: there are no further lines, and the ledger says why.
     pub fn lose(self, why: &str) {
         with(&self.ledger, |ledger| {
@@ -144,6 +189,7 @@ impl Follow {
     }
 
     fn enter(&mut self, whole: bool, handed: Option<Stamp>, before: Stamp, after: Stamp) {
+        self.taken(before);
         with(&self.ledger, |ledger| {
             while let Some((_, due)) =
                 self.frames.get(self.next).filter(|(end, _)| *end <= self.body)
@@ -239,6 +285,7 @@ mod tests {
             started: Stamp(0),
             entries: Vec::new(),
             handed: Vec::new(),
+            waits: Vec::new(),
             writes: 0,
             body_bytes: 0,
             done: None,

@@ -153,6 +153,7 @@ mod tests {
             started: Stamp(0),
             entries: Vec::new(),
             handed: Vec::new(),
+            waits: Vec::new(),
             writes: 0,
             body_bytes: 0,
             done: None,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use measure::Stamp;
+use measure::ledger::Refusal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -60,6 +61,15 @@ impl Shared {
             Following::Streams(streams) => streams.wrote(parts, before, after),
         }
     }
+
+    /// The socket takes nothing.
+    fn refused(&self, at: Stamp) {
+        match &mut *self.following() {
+            Following::One(Some(follow)) => follow.refused(Refusal::Socket, at, None),
+            Following::One(None) => {}
+            Following::Streams(streams) => streams.refused(at),
+        }
+    }
 }
 
 impl Connection {
@@ -90,6 +100,20 @@ impl Connection {
     /// A stream of the connection.
     pub(crate) fn of_stream(&self, stream: u32) -> Connection {
         Connection { stream, ..self.clone() }
+    }
+
+    /// The client's window has no room for the stream.
+    pub(crate) fn no_window(&self) {
+        if let Following::Streams(streams) = &mut *self.shared.following() {
+            streams.no_window(self.stream, now());
+        }
+    }
+
+    /// It has room again.
+    pub(crate) fn window(&self) {
+        if let Following::Streams(streams) = &mut *self.shared.following() {
+            streams.window(self.stream, now());
+        }
     }
 
     /// The stream is over before its end has left.
@@ -212,8 +236,10 @@ impl AsyncWrite for Stamped {
         self.apply_nagle();
         let before = now();
         let result = Pin::new(&mut self.stream).poll_write(context, bytes);
-        if let Poll::Ready(Ok(taken)) = &result {
-            self.wrote([&bytes[..*taken]].into_iter(), before, now());
+        match &result {
+            Poll::Ready(Ok(taken)) => self.wrote([&bytes[..*taken]].into_iter(), before, now()),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.shared.refused(before),
         }
         result
     }
@@ -226,8 +252,10 @@ impl AsyncWrite for Stamped {
         self.apply_nagle();
         let before = now();
         let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        if let Poll::Ready(Ok(taken)) = &result {
-            self.wrote(taken_of(slices, *taken), before, now());
+        match &result {
+            Poll::Ready(Ok(taken)) => self.wrote(taken_of(slices, *taken), before, now()),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.shared.refused(before),
         }
         result
     }

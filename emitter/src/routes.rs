@@ -198,6 +198,7 @@ impl App {
             started,
             entries: Vec::new(),
             handed: Vec::with_capacity(if connection.layered { frames } else { 0 }),
+            waits: Vec::new(),
             writes: 0,
             body_bytes: 0,
             done: None,

@@ -144,6 +144,7 @@ fn empty_ledger(script: &Script) -> SharedLedger {
         started: Stamp(0),
         entries: Vec::new(),
         handed: Vec::new(),
+        waits: Vec::new(),
         writes: 0,
         body_bytes: 0,
         done: None,

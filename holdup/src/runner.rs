@@ -7,7 +7,7 @@ use measure::plan::Plan;
 use measure::results::RunRecord;
 use measure::transport::{ClientProtocol, Protocol};
 use measure::{Arrivals, Cell, End, Ledger, Reader, RunId, Script, Stamp};
-use recv_client::{Ask, Http, Observed};
+use recv_client::{Ask, Http, Observed, Pause};
 
 use emitter::{Emitter, Lookup};
 
@@ -95,6 +95,13 @@ impl Executor for Native<'_> {
             let pause = u64::try_from(slow.pause_us.as_micros()).unwrap_or_default();
             (slow.read_bytes as usize, Duration::from_micros(pause))
         });
+        ask.pause = cell.request.pause.map(|pause| Pause {
+            after_bytes: u64::from(pause.after_bytes),
+            time: Duration::from_micros(
+                u64::try_from(pause.pause_us.as_micros()).unwrap_or_default(),
+            ),
+            window: pause.window_bytes,
+        });
         ask.target.origin = format!("http://{}", self.emitter.address());
         let watch = self
             .rig
@@ -120,8 +127,11 @@ pub(crate) fn read(ask: &Ask, run: RunId) -> Arrivals {
         let reader = scope.spawn(|| {
             wire::priority::raise();
             let Observed { mut arrivals, transport, .. } = recv_client::observe(ask, run);
-            // On a plain connection the arrivals say it all.
-            if transport.tls.is_some() || transport.protocol == Some(Protocol::Http2) {
+            // On a plain connection that is read on the arrivals say it all.
+            if transport.tls.is_some()
+                || transport.protocol == Some(Protocol::Http2)
+                || transport.paused.is_some()
+            {
                 arrivals.transport = Some(transport);
             }
             arrivals

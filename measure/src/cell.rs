@@ -54,6 +54,21 @@ pub struct Slow {
     pub pause_us: Span,
 }
 
+/// A client that stops once on purpose, and goes on.
+///
+/// On HTTP/1 it reads nothing meanwhile. On HTTP/2 it goes on reading its socket and gives nothing
+/// back to the windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// After so many bytes of the body.
+    pub after_bytes: u32,
+    /// For so long, microseconds.
+    pub pause_us: Span,
+    /// HTTP/2: the stream's window that it declares; absent for its usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_bytes: Option<u32>,
+}
+
 /// How the request is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -70,6 +85,9 @@ pub struct Request {
     /// How slowly the answer is read; absent for a reader that reads as fast as it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<Slow>,
+    /// Where its reader stops for a while; absent for one that does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
     /// The prompts that are put to the emitter's chat route, one a round; absent for a script's
     /// stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,6 +108,7 @@ impl Request {
             headers: HeaderSet::Plain,
             accept_encoding: None,
             slow: None,
+            pause: None,
             prompts: None,
         }
     }
@@ -164,6 +183,11 @@ impl Cell {
         }
         if let Some(slow) = &self.request.slow {
             key.push_str(&format!("+{}B-each-{}ms", slow.read_bytes, slow.pause_us.millis_text()));
+        }
+        if let Some(pause) = &self.request.pause {
+            let window = pause.window_bytes.unwrap_or_default();
+            let after = pause.after_bytes;
+            key.push_str(&format!("+stop{}ms-at-{after}B-of-{window}B", pause.pause_us.millis_text()));
         }
         if let Some(prompts) = self.request.prompts {
             key.push_str(&format!("+prompts={}", prompts.name()));

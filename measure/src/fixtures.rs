@@ -32,6 +32,7 @@ pub(crate) fn ledger(script: &Script) -> Ledger {
         body_bytes: script.total_bytes(),
         entries,
         handed: Vec::new(),
+        waits: Vec::new(),
         broken: None,
     }
 }

@@ -17,7 +17,8 @@ use crate::units::{Span, decimal};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Guards {
-    /// Greatest lateness of a frame, write included, microseconds.
+    /// Greatest lateness of a frame, write included and without what the path refused,
+    /// microseconds.
     pub lateness_us: Span,
     /// The same as a share of the script's shortest interval; the smaller of the two holds.
     pub lateness_share: f64,
@@ -127,7 +128,8 @@ impl Guards {
     ///
     /// A reader that is slow on purpose pushes back on the emitter, and frames that are all due
     /// at once cannot be on time: lateness and lag say nothing there and are not held against
-    /// the run; a second request still is.
+    /// the run; a second request still is. What the path did not take, as the ledger saw it
+    /// refuse, is not the emitter's lateness: verdicts look at it.
     pub fn check(
         &self,
         cell: &Cell,
@@ -174,7 +176,7 @@ impl Guards {
             return None;
         }
         let tolerance = self.lateness_for(&ledger.script);
-        if let Some(late) = ledger.max_lateness().filter(|late| *late > tolerance) {
+        if let Some(late) = ledger.own_lateness().filter(|late| *late > tolerance) {
             return Some(Exclusion::Ledger(format!(
                 "the emitter was {late} late, tolerance {tolerance}"
             )));
@@ -184,6 +186,10 @@ impl Guards {
             return Some(Exclusion::Ledger(format!(
                 "the emitter wrote {merged} frames together with the frame before them"
             )));
+        }
+        // A reader that stops on purpose is away from its socket, or lets it wait.
+        if cell.request.pause.is_some() {
+            return None;
         }
         self.client_lag(arrivals, tolerance)
     }

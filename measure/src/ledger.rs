@@ -27,6 +27,36 @@ impl Entry {
     }
 }
 
+/// What did not take bytes that were to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// The connection's socket: the kernel's buffers were full, because the peer does not read.
+    Socket,
+    /// HTTP/2: the peer gave no more window, to the stream or to its whole connection.
+    Window,
+}
+
+/// A time in which a frame was due to leave and the path did not take it: seen by the emitter as
+/// a refusal, not concluded from how late a write was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The first frame that had not left whole; one wait a frame at most.
+    pub seq: u32,
+    /// What refused first.
+    pub by: Refusal,
+    /// When it did.
+    pub since: Stamp,
+    /// When it took bytes again; absent if it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Stamp>,
+    /// Body bytes of this stream that had left by then.
+    pub bytes: u64,
+    /// HTTP/2: body bytes of all the connection's streams that had left by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection_bytes: Option<u64>,
+}
+
 /// The emitter's record of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
@@ -52,6 +82,9 @@ pub struct Ledger {
     /// From there to `e` is theirs. Empty on plain HTTP/1, where nothing stands between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handed: Vec<Stamp>,
+    /// When the path took nothing, by frame, in the lines' order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
     /// Writes of the response so far, the head's included. Under TLS and HTTP/2 these are the
     /// writes to the socket that completed something of this response.
     pub writes: u32,
@@ -84,7 +117,29 @@ impl Ledger {
         self.handed.get(line).copied()
     }
 
-    /// The greatest lateness of any frame.
+    /// The greatest lateness that is the emitter's own: without the times in which the path took
+    /// nothing, and counted, for frames that came due meanwhile, from when it had taken the frame
+    /// before.
+    pub fn own_lateness(&self) -> Option<Span> {
+        let mut waits = self.waits.iter().peekable();
+        let mut taken: Option<Stamp> = None;
+        let own = self.entries.iter().map(|entry| {
+            while waits.peek().is_some_and(|wait| wait.seq < entry.seq) {
+                waits.next();
+            }
+            let wait = waits.peek().filter(|wait| wait.seq == entry.seq);
+            let ready = taken.map_or(entry.due, |taken| taken.max(entry.due));
+            let refused = wait
+                .and_then(|wait| Some(wait.until? - wait.since.max(ready)))
+                .map_or(Span::ZERO, |refused| refused.max(Span::ZERO));
+            let delayed = refused > Span::ZERO || ready > entry.due;
+            taken = delayed.then_some(entry.after);
+            entry.after - ready - refused
+        });
+        own.max()
+    }
+
+    /// The greatest lateness of any frame, whoever is to blame.
     pub fn max_lateness(&self) -> Option<Span> {
         self.entries.iter().map(Entry::lateness).max()
     }

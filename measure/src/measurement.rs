@@ -1,10 +1,13 @@
 //! Joins one run's ledger and arrivals into a measurement.
 
+#[path = "stops.rs"]
+mod stops;
+
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Delivery, End};
 use crate::cell::Cell;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Refusal};
 use crate::units::{Span, Stamp};
 
 /// How a run came out.
@@ -52,6 +55,29 @@ pub struct Burst {
     pub last_seq: Option<u32>,
 }
 
+/// A time in which the path took nothing of what was to leave, as both ends saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The frame that waited to leave.
+    pub seq: u32,
+    /// What refused it.
+    pub by: Refusal,
+    /// How long it waited, from when it was ready to leave.
+    pub waited: Span,
+    /// The longest time of it in which nothing arrived.
+    pub silent: Span,
+    /// From its end to the next arrival; absent if nothing came any more.
+    pub onward: Option<Span>,
+    /// Bytes of the stream that had left when it began.
+    pub left: u64,
+    /// Those of them that had not arrived, in whole frames.
+    pub on_the_way: u64,
+    /// Bytes that had left on all streams of an HTTP/2 connection.
+    pub connection: Option<u64>,
+    /// Whether the reader was in a stop of its own then, on purpose.
+    pub of_reader: bool,
+}
+
 /// What one run measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
@@ -90,10 +116,13 @@ pub struct Measurement {
     /// When the emitter wrote the last frame; absent without a ledger.
     pub last_written: Option<Stamp>,
     /// The script's shortest interval, where both sides keep to it; absent for a reader that is
-    /// slow on purpose and for frames that are all due at once.
+    /// slow or stops on purpose and for frames that are all due at once.
     pub pace: Option<Span>,
     /// When each frame was written, in order; empty without a ledger.
     pub written: Vec<Stamp>,
+    /// Where the path took nothing; empty for a reader that is slow on purpose, whose pauses are
+    /// many.
+    pub stops: Vec<Stop>,
     /// How long the first body byte was on its way: its arrival less the start of the first
     /// frame's write.
     pub first_byte_hold: Option<Span>,
@@ -168,6 +197,7 @@ impl Measurement {
                 .filter(|interval| *interval > Span::ZERO),
             written: ledger
                 .map_or(Vec::new(), |ledger| ledger.entries.iter().map(|e| e.after).collect()),
+            stops: ledger.map_or(Vec::new(), |ledger| stops::of(ledger, arrivals)),
             first_byte_hold: first_body
                 .zip(ledger.and_then(|ledger| ledger.entries.first()))
                 .map(|(delivery, entry)| delivery.arrived() - entry.before),
@@ -180,10 +210,16 @@ impl Measurement {
         }
     }
 
-    /// The same, of a cell whose reader is slow on purpose: its pace is nobody's hold.
+    /// The same, of a cell whose reader is slow or stops on purpose: its pace is nobody's hold.
     #[must_use]
-    pub fn of_cell(self, cell: &Cell) -> Measurement {
-        Measurement { pace: self.pace.filter(|_| cell.request.slow.is_none()), ..self }
+    pub fn of_cell(mut self, cell: &Cell) -> Measurement {
+        if cell.request.slow.is_some() {
+            self.stops.clear();
+        }
+        if cell.request.slow.is_some() || cell.request.pause.is_some() {
+            self.pace = None;
+        }
+        self
     }
 
     /// Leaves out what a busy page makes of a stream: its handler's times and deliveries.

@@ -113,6 +113,9 @@ pub struct Transport {
     /// HTTP/2 DATA frames, empty ones that only end the stream included; empty without HTTP/2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data_frames_per_read: Vec<u32>,
+    /// When the reader stopped on purpose, and when it went on; absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<(Stamp, Stamp)>,
 }
 
 #[cfg(test)]

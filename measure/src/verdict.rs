@@ -7,6 +7,7 @@ pub mod arrivals;
 mod browser;
 mod bursts;
 mod by_script;
+mod flow;
 mod patterns;
 mod pooled;
 mod shape;
@@ -38,6 +39,8 @@ pub enum Verdict {
     BufferBursts,
     /// Frame k arrives when frame k + 1 is written.
     OneBehind,
+    /// The path took nothing for a while, after a window's worth of bytes, and then went on.
+    FlowControl,
     /// The origin wrote frames together, and the path passed them on as they were.
     BatchedAtOrigin,
     /// Live on the wire, but the browser gave the reader several frames at a time.
@@ -69,6 +72,7 @@ impl Verdict {
             Verdict::Corked => "corked",
             Verdict::BufferBursts => "buffer-bursts",
             Verdict::OneBehind => "one-behind",
+            Verdict::FlowControl => "flow-control",
             Verdict::BatchedAtOrigin => "batched-at-origin",
             Verdict::BatchedInBrowser => "batched-in-browser",
             Verdict::PageBusy => "page-busy",
@@ -155,6 +159,9 @@ fn of_times(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
             "the ledger or the wire's side of this stream is missing: nothing to hold its arrivals against",
         );
     };
+    if let Some(stopped) = flow::flow_control(measurement, thresholds) {
+        return stopped;
+    }
     if measurement.pace.is_none() {
         return of_first_byte(measurement, thresholds);
     }

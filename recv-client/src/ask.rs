@@ -44,6 +44,20 @@ pub struct Ask {
     /// Read this many bytes at a time with this pause after each read; absent for a reader that
     /// reads as fast as it can.
     pub slow: Option<(usize, Duration)>,
+    /// Stop once on purpose; absent for a reader that does not.
+    pub pause: Option<Pause>,
+}
+
+/// A stop on purpose: HTTP/1 reads nothing meanwhile, so that the TCP window closes; HTTP/2 goes
+/// on reading its socket and gives nothing back to the stream's and the connection's windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// After so many bytes of the body, decoded.
+    pub after_bytes: u64,
+    /// For so long.
+    pub time: Duration,
+    /// HTTP/2: the stream's window to declare; absent for Chromium's.
+    pub window: Option<u32>,
 }
 
 /// Which HTTP to speak.
@@ -98,6 +112,7 @@ impl Ask {
             leave: None,
             options: Options { read_timeout: Some(SILENCE), ..Options::default() },
             slow: None,
+            pause: None,
         }
     }
 }

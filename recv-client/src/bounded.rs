@@ -84,6 +84,11 @@ impl Socket for Bounded<'_> {
         }
     }
 
+    fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        self.silence = time;
+        Ok(())
+    }
+
     fn send(&mut self, bytes: &[u8]) -> io::Result<Write> {
         let left = self.some_left()?;
         self.socket.stream().set_write_timeout(Some(left.min(self.silence)))?;

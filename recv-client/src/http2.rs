@@ -140,6 +140,8 @@ pub(crate) struct Exchange {
     head_bytes: usize,
     /// Whether anything came yet.
     begun: bool,
+    /// Bytes that are kept from the windows, in a stop on purpose.
+    kept: Option<usize>,
     /// Keeps the connection open: the crate ends one that nobody can ask on.
     _requests: SendRequest<Bytes>,
 }
@@ -152,7 +154,7 @@ impl Exchange {
         builder
             .header_table_size(HEADER_TABLE)
             .enable_push(false)
-            .initial_window_size(STREAM_WINDOW)
+            .initial_window_size(ask.pause.and_then(|pause| pause.window).unwrap_or(STREAM_WINDOW))
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(HEADER_LIST);
         let mut context = Context::from_waker(Waker::noop());
@@ -183,6 +185,7 @@ impl Exchange {
             data_frames: 0,
             head_bytes: 0,
             begun: false,
+            kept: None,
             _requests: requests,
         };
         exchange.drive()?;
@@ -276,8 +279,12 @@ impl Exchange {
                 Poll::Ready(Some(data)) => {
                     let data = data?;
                     body.extend_from_slice(&data);
-                    // At once: this reader is never what a window waits for. It fails only for
-                    // more than was received.
+                    if let Some(kept) = &mut self.kept {
+                        *kept += data.len();
+                        continue;
+                    }
+                    // At once: this reader is never what a window waits for, unless it is to be.
+                    // It fails only for more than was received.
                     let _ = stream.flow_control().release_capacity(data.len());
                 }
             }
@@ -285,6 +292,20 @@ impl Exchange {
         // Asked for here, since the last frame often says the end with the last bytes.
         self.done |= stream.is_end_stream();
         Ok(())
+    }
+
+    /// Gives nothing back to the windows from now on.
+    pub(crate) fn hold_back(&mut self) {
+        self.kept.get_or_insert(0);
+    }
+
+    /// Gives back what was kept, and from now on all at once.
+    pub(crate) fn give_back(&mut self) {
+        if let (Some(kept), Some(stream)) = (self.kept.take(), &mut self.body) {
+            let _ = stream.flow_control().release_capacity(kept);
+        }
+        // What is wrong with the connection comes up again at the next read.
+        let _ = self.drive();
     }
 
     /// What is to be sent by now.

@@ -11,6 +11,7 @@ mod bounded;
 pub mod fetch;
 mod http2;
 mod line;
+mod pause;
 pub mod read;
 pub mod request;
 mod tls;
@@ -18,7 +19,7 @@ mod tls_error;
 pub mod trust;
 mod units;
 
-pub use ask::{Ask, Http, Limit, SILENCE};
+pub use ask::{Ask, Http, Limit, Pause, SILENCE};
 pub use fetch::{FetchError, Page, fetch};
 pub use http2::Http2Error;
 pub use line::ProtocolError;

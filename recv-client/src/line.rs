@@ -142,6 +142,27 @@ impl Line {
         }
     }
 
+    /// Whether the protocol has windows of its own: then a reader may go on reading and give
+    /// nothing back to them.
+    pub(crate) fn has_windows(&self) -> bool {
+        matches!(self.session, Session::Two(_))
+    }
+
+    /// Gives nothing back to the windows from now on.
+    pub(crate) fn hold_back(&mut self) {
+        if let Session::Two(exchange) = &mut self.session {
+            exchange.hold_back();
+        }
+    }
+
+    /// Gives back to the windows what was kept from them, and again what comes. Whatever fails,
+    /// the next read tells.
+    pub(crate) fn give_back(&mut self) {
+        if let Session::Two(exchange) = &mut self.session {
+            exchange.give_back();
+        }
+    }
+
     /// Body bytes of the last read, content encoding still on.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body

@@ -13,6 +13,7 @@ use wire::{Moment, RECV_BUFFER, Socket};
 use crate::ask::{Ask, SILENCE};
 use crate::bounded::Bounded;
 use crate::line::{Line, LineError};
+use crate::pause::Stop;
 
 /// Most decoded bytes that are handed on at once: a compression bomb is never held whole.
 pub const MOST_AT_ONCE: usize = 1 << 20;
@@ -115,7 +116,7 @@ fn converse(
     };
     told.transport.tls = line.tls().cloned();
     let frames = if ask.named { FrameReader::new(arrivals.run) } else { FrameReader::of_any_run() };
-    Response::of(line, frames, sink).follow(socket, arrivals, told, silence(ask), ask.slow)
+    Response::of(line, frames, sink).follow(socket, arrivals, told, ask)
 }
 
 fn not_opened(error: LineError, address: SocketAddr, silence: Duration) -> End {
@@ -166,19 +167,31 @@ impl<'a> Response<'a> {
     }
 
     /// Reads until the framing, the connection or its silence ends it. A slow reader offers so
-    /// many bytes at each read and pauses after it.
+    /// many bytes at each read and pauses after it; another stops once and goes on.
     fn follow(
         mut self,
         socket: &mut impl Socket,
         arrivals: &mut Arrivals,
         told: &mut Told,
-        silence: Duration,
-        slow: Option<(usize, Duration)>,
+        ask: &Ask,
     ) -> End {
+        let (slow, silence) = (ask.slow, silence(ask));
+        let mut stop = Stop::new(ask.pause);
         let mut buffer = vec![0; slow.map_or(RECV_BUFFER, |(bytes, _)| bytes.max(1))];
         let end = loop {
+            if let Some(left) = stop.left()
+                && let Err(error) = socket.wait_at_most(left)
+            {
+                break not_read(&error, silence);
+            }
             let read = match socket.recv(&mut buffer) {
                 Ok(read) => read,
+                Err(error) if is_silence(&error) && stop.left().is_some() => {
+                    match self.go_on(&mut stop, socket, silence) {
+                        Ok(()) => continue,
+                        Err(error) => break not_read(&error, silence),
+                    }
+                }
                 Err(error) => break not_read(&error, silence),
             };
             if read.bytes == 0 {
@@ -212,6 +225,12 @@ impl<'a> Response<'a> {
             if let Err(error) = self.line.reply(socket) {
                 break not_read(&error, silence);
             }
+            if stop.begins(self.body_bytes, self.line.has_windows()) {
+                self.line.hold_back();
+            }
+            if let Err(error) = self.go_on(&mut stop, socket, silence) {
+                break not_read(&error, silence);
+            }
             // A slow reader begins to be slow with the body: a pause after a head that came alone
             // would be billed to who sent it alone.
             if let Some((_, pause)) = slow.filter(|_| self.body_bytes > 0) {
@@ -222,7 +241,23 @@ impl<'a> Response<'a> {
         arrivals.tail_bytes = self.frames.finish();
         told.head = self.line.head().cloned();
         told.transport.protocol = self.line.protocol();
+        told.transport.paused = stop.was();
         end
+    }
+
+    /// Gives back what was kept from the windows, once a stop is over.
+    fn go_on(
+        &mut self,
+        stop: &mut Stop,
+        socket: &mut impl Socket,
+        silence: Duration,
+    ) -> io::Result<()> {
+        if !stop.ends() {
+            return Ok(());
+        }
+        socket.wait_at_most(silence)?;
+        self.line.give_back();
+        self.line.reply(socket)
     }
 
     /// What it means that no more will come.

@@ -53,7 +53,9 @@ fn frames(count: u32) -> Vec<Vec<u8>> {
 
 fn follow(fake: &mut Fake, arrivals: &mut Arrivals, sink: Sink<'_>) -> End {
     let response = Response::of(Line::plain(), FrameReader::new(RUN), sink);
-    response.follow(fake, arrivals, &mut Told::default(), Duration::from_secs(1), None)
+    let mut ask = Ask::plain(([127, 0, 0, 1], 9).into(), "/");
+    ask.options.read_timeout = Some(Duration::from_secs(1));
+    response.follow(fake, arrivals, &mut Told::default(), &ask)
 }
 
 fn follow_steps(steps: Vec<Step>) -> Arrivals {

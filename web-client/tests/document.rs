@@ -49,6 +49,8 @@ fn full_row() -> CellResult {
             headers: HeaderSet::Browser,
             accept_encoding: Some("gzip, br".into()),
             slow: Some(Slow { read_bytes: 51_200, pause_us: Span(10_000) }),
+            // A page's reader cannot be told to stop.
+            pause: None,
             // A page puts no prompts to anybody.
             prompts: None,
         },
@@ -231,12 +233,13 @@ fn documents() -> Vec<Document> {
     all
 }
 
-const VERDICTS: [Verdict; 15] = [
+const VERDICTS: [Verdict; 16] = [
     Verdict::Live,
     Verdict::Held,
     Verdict::Corked,
     Verdict::BufferBursts,
     Verdict::OneBehind,
+    Verdict::FlowControl,
     Verdict::BatchedAtOrigin,
     Verdict::BatchedInBrowser,
     Verdict::PageBusy,

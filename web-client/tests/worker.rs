@@ -224,6 +224,7 @@ async fn judged(gather: u32) -> Finding {
         body_bytes: u64::from(FRAMES) * 60,
         done: Some(written(FRAMES)),
         handed: Vec::new(),
+        waits: Vec::new(),
         broken: None,
     };
     let wire = Arrivals {

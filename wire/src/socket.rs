@@ -3,6 +3,7 @@
 use std::io::{self, IoSliceMut};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
@@ -49,6 +50,15 @@ pub trait Socket {
     /// # Errors
     /// What the system call says.
     fn send(&mut self, bytes: &[u8]) -> io::Result<Write>;
+
+    /// How long the reads from now on wait for bytes; longer than zero. A scripted stream waits
+    /// for nothing.
+    ///
+    /// # Errors
+    /// What the system call says.
+    fn wait_at_most(&mut self, _time: Duration) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Sends everything; returns the last write.
     ///
@@ -159,6 +169,10 @@ impl Socket for TcpSocket {
         }
     }
 
+    fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(time))
+    }
+
     fn send(&mut self, bytes: &[u8]) -> io::Result<Write> {
         use std::io::Write as _;
         loop {
@@ -193,7 +207,6 @@ mod tests {
     use super::*;
     use std::io::Write as _;
     use std::net::TcpListener;
-    use std::time::Duration;
 
     fn pair() -> (TcpSocket, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -103,6 +103,7 @@ fn begin(ledgers: &Ledgers, run: RunId, script: &Script) -> Option<SharedLedger>
         started: emitter::now(),
         entries: Vec::new(),
         handed: Vec::new(),
+        waits: Vec::new(),
         writes: 0,
         body_bytes: 0,
         done: None,

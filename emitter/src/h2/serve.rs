@@ -88,7 +88,7 @@ pub(crate) async fn serve(
         extensions.insert(pacer.clone());
         let router = router.clone();
         tokio::spawn(async move {
-            if answer(request, respond, router).await.is_none() {
+            if answer(request, respond, router, &connection).await.is_none() {
                 connection.forget();
             }
         });
@@ -100,6 +100,7 @@ async fn answer(
     request: Request<Received>,
     mut respond: SendResponse<Bytes>,
     router: TowerToHyperService<Router>,
+    connection: &Connection,
 ) -> Option<()> {
     let mut called = pin!(router.call(request));
     let response = poll_fn(|context| {
@@ -114,7 +115,7 @@ async fn answer(
     let ended = body.is_end_stream();
     complete(&mut head.headers, body.size_hint().exact().filter(|_| !ended));
     let stream = respond.send_response(Response::from_parts(head, ()), ended).ok()?;
-    if ended { Some(()) } else { send(body, stream).await }
+    if ended { Some(()) } else { send(body, stream, connection).await }
 }
 
 /// Headers that speak of a connection make an HTTP/2 response malformed (RFC 9113, 8.2.2).
@@ -136,20 +137,15 @@ fn complete(headers: &mut HeaderMap, length: Option<u64>) {
     }
 }
 
-/// Sends a body: asks it for more only when the client's window has room, each part as it comes.
-async fn send(body: Body, mut stream: SendStream<Bytes>) -> Option<()> {
+/// Sends a body, each part as it comes. A part is asked for before there is room for it, so that
+/// what is due is handed over in time and its wait for the client's window is seen as one; the next
+/// part of a stream only comes when this one has left.
+async fn send(body: Body, mut stream: SendStream<Bytes>, connection: &Connection) -> Option<()> {
     let mut body = pin!(body);
     loop {
-        stream.reserve_capacity(1);
         let part = poll_fn(|context| {
             if stream.poll_reset(context).is_ready() {
                 return Poll::Ready(Err(()));
-            }
-            while stream.capacity() == 0 {
-                match ready!(stream.poll_capacity(context)) {
-                    Some(Ok(_)) => {}
-                    Some(Err(_)) | None => return Poll::Ready(Err(())),
-                }
             }
             body.as_mut().poll_frame(context).map(Ok)
         })
@@ -158,8 +154,10 @@ async fn send(body: Body, mut stream: SendStream<Bytes>) -> Option<()> {
         match part {
             Some(Ok(frame)) => {
                 // Our bodies have no trailers.
-                if let Ok(data) = frame.into_data() {
-                    stream.send_data(data, false).ok()?;
+                let mut data = frame.into_data().unwrap_or_default();
+                while !data.is_empty() {
+                    let room = room(&mut stream, data.len(), connection).await?;
+                    stream.send_data(data.split_to(room.min(data.len())), false).ok()?;
                 }
             }
             Some(Err(_)) => {
@@ -169,6 +167,39 @@ async fn send(body: Body, mut stream: SendStream<Bytes>) -> Option<()> {
             None => return stream.send_data(Bytes::new(), true).ok(),
         }
     }
+}
+
+/// Waits until the client's window has room for some of so many bytes, and says for how many.
+async fn room(
+    stream: &mut SendStream<Bytes>,
+    bytes: usize,
+    connection: &Connection,
+) -> Option<usize> {
+    stream.reserve_capacity(bytes);
+    let mut waits = false;
+    poll_fn(|context| {
+        if stream.poll_reset(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        loop {
+            if stream.capacity() > 0 {
+                if waits {
+                    connection.window();
+                }
+                return Poll::Ready(Some(stream.capacity()));
+            }
+            match stream.poll_capacity(context) {
+                Poll::Pending => {
+                    waits = true;
+                    connection.no_window();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(None),
+            }
+        }
+    })
+    .await
 }
 
 /// A request's body.

@@ -4,6 +4,7 @@
 //! whether it is the stream's last. Our own server writes them: no padding, no server preface.
 
 use measure::Stamp;
+use measure::ledger::Refusal;
 
 use crate::follow::Follow;
 
@@ -22,6 +23,10 @@ pub(crate) struct Streams {
     follows: Vec<(u32, Follow)>,
     /// What the present write carried; kept for its room.
     carried: Vec<Carried>,
+    /// Body bytes that have left on all streams.
+    data: u64,
+    /// Whether the socket has refused what came last.
+    refused: bool,
 }
 
 /// What one write carried of one stream.
@@ -43,6 +48,28 @@ impl Streams {
         self.follows.retain(|(of, _)| *of != stream);
     }
 
+    /// The client's window has no room for a stream.
+    pub(crate) fn no_window(&mut self, stream: u32, at: Stamp) {
+        if let Some((_, follow)) = self.follows.iter_mut().find(|(of, _)| *of == stream) {
+            follow.refused(Refusal::Window, at, Some(self.data));
+        }
+    }
+
+    /// It has room again.
+    pub(crate) fn window(&mut self, stream: u32, at: Stamp) {
+        if let Some((_, follow)) = self.follows.iter_mut().find(|(of, _)| *of == stream) {
+            follow.taken(at);
+        }
+    }
+
+    /// The socket takes nothing, of whatever stream.
+    pub(crate) fn refused(&mut self, at: Stamp) {
+        self.refused = true;
+        for (_, follow) in &mut self.follows {
+            follow.refused(Refusal::Socket, at, Some(self.data));
+        }
+    }
+
     /// Takes out all that are followed.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Follow> {
         self.follows.drain(..).map(|(_, follow)| follow)
@@ -55,7 +82,10 @@ impl Streams {
         before: Stamp,
         after: Stamp,
     ) {
-        let Streams { scan, follows, carried } = self;
+        if std::mem::take(&mut self.refused) {
+            self.follows.iter_mut().for_each(|(_, follow)| follow.taken(before));
+        }
+        let Streams { scan, follows, carried, data: all, .. } = self;
         carried.clear();
         for part in parts {
             scan.feed(part, |more| match carried.iter_mut().find(|c| c.stream == more.stream) {
@@ -67,6 +97,7 @@ impl Streams {
             });
         }
         for Carried { stream, data, ended } in carried.iter() {
+            *all += *data;
             let Some(at) = follows.iter().position(|(of, _)| of == stream) else { continue };
             if follows[at].1.left(*data, *ended, before, after) {
                 follows.swap_remove(at);

@@ -125,6 +125,7 @@ impl<F: Fn(&Experiment) -> Reply> Executor for Fake<F> {
                 body_bytes: 0,
                 done: None,
                 handed: Vec::new(),
+                waits: Vec::new(),
                 broken: None,
             });
         let mut arrivals = Arrivals::begin(RunId(1), Reader::Recv, Stamp(0));

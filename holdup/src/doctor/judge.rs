@@ -127,8 +127,17 @@ pub(crate) fn shifted(ledger: Ledger, by: Span) -> Ledger {
         })
         .collect();
     let handed = ledger.handed.iter().copied().map(move_to).collect();
+    let waits = ledger
+        .waits
+        .iter()
+        .map(|wait| measure::ledger::Wait {
+            since: move_to(wait.since),
+            until: wait.until.map(move_to),
+            ..*wait
+        })
+        .collect();
     let (started, done) = (move_to(ledger.started), ledger.done.map(move_to));
-    Ledger { started, done, entries, handed, ..ledger }
+    Ledger { started, done, entries, handed, waits, ..ledger }
 }
 
 #[cfg(test)]

@@ -70,6 +70,7 @@ fn ledger(count: u32, off_ms: i64) -> Ledger {
         body_bytes: u64::from(count) * 60,
         done: Some(started),
         handed: Vec::new(),
+        waits: Vec::new(),
         broken: None,
     }
 }

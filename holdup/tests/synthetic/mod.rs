@@ -161,6 +161,7 @@ fn ledger(script: &Script) -> Ledger {
         done: entries.last().map(|entry| entry.after),
         entries,
         handed: Vec::new(),
+        waits: Vec::new(),
         broken: None,
     }
 }

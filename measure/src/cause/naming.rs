@@ -142,6 +142,8 @@ pub fn name(facts: &Facts, can: &dyn Fn(Missing) -> bool) -> Answer {
         V::PageBusy => named(CauseId::PageBusy, Sure::Certain),
         V::BatchedInBrowser => named(CauseId::BatchedInBrowser, Sure::Certain),
         V::ConnectionLimit => named(CauseId::ConnectionLimit, Sure::Certain),
+        // Whoever is the last to take the bytes gives the window back; a hop may be it as well.
+        V::FlowControl => somewhere(CauseId::SlowReader),
         V::Truncated => truncated(facts, can),
         V::BatchedAtOrigin => batched(facts, can),
         V::Held | V::Corked | V::BufferBursts | V::OneBehind => held(facts, can),

@@ -239,6 +239,7 @@ fn cell(
             headers: profile.headers,
             accept_encoding: chosen.or_else(|| profile.accept_encoding.clone()),
             slow: group.slow.filter(|_| !profile.reader.in_browser()),
+            pause: None,
             prompts: group.prompts,
         },
         link: Link { mss: group.mss.unwrap_or(mss), pooled: None, nagle: script.nagle },

@@ -102,6 +102,7 @@ fn supposed(arrivals: &Arrivals, script: &Script) -> Option<Ledger> {
         body_bytes: script.total_bytes(),
         entries,
         handed: Vec::new(),
+        waits: Vec::new(),
         broken: None,
     })
 }

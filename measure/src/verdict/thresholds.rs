@@ -33,6 +33,15 @@ pub struct Thresholds {
     pub behind_share: f64,
     /// Share of the waiting bursts that must fit a pattern for the pattern to be named.
     pub pattern_share: f64,
+    /// Shortest time for which a frame that was ready to leave was refused, and nothing arrived,
+    /// from which a stream has stopped.
+    pub stop: Span,
+    /// Share of that wait in which nothing arrived.
+    pub stop_share: f64,
+    /// How many times longer a stop is than what otherwise lies between arrivals.
+    pub stop_gaps: f64,
+    /// Fewest bytes on the way that make a socket's refusal a window's.
+    pub window_bytes: u64,
     /// Share of a cell's runs that must agree.
     pub agreement: f64,
     /// Frames per delivery from which a reader on the page's thread was given several at a time.
@@ -87,6 +96,17 @@ impl Thresholds {
             // A tenth: a constant latency of nearly an interval is no frame that waits for the next.
             behind_share: 0.1,
             pattern_share: 0.6,
+            // As the longest hold of a live path: what lies under it a stall of the machine makes.
+            stop: Span::millis(100),
+            // What was on the way when it began still arrives, and what makes room at its end does
+            // so a little before the emitter sees it; a link that is slow gives bytes all the time.
+            stop_share: 0.8,
+            // A link that gives its bytes in lumps stops between any two of them, and that is its
+            // pace. Four such gaps are none of them.
+            stop_gaps: 4.0,
+            // The least of the windows in use: TCP's first one on Ethernet is 14,600 bytes, one of
+            // HTTP/2 65,535.
+            window_bytes: 14_600,
             agreement: 0.66,
             // Half as many deliveries as frames, as for the origin: a merge now and then is the
             // scheduler's. In a worker the stricter figure of the wire holds.

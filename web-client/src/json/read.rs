@@ -255,6 +255,7 @@ pub(crate) fn ledger_of(json: &Json) -> Ledger {
         }),
         // The page does not look at it.
         handed: Vec::new(),
+        waits: Vec::new(),
         writes: json.small("writes"),
         body_bytes: json.int("body_bytes") as u64,
         done: json.stamp_if_any("done"),

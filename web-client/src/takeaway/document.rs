@@ -18,12 +18,13 @@ use super::fields::{Absent, Fields, Take, given, number, number_of, small};
 use crate::json::{self, Json, Writing};
 use crate::view::markup::filled;
 
-const VERDICTS: [Verdict; 15] = [
+const VERDICTS: [Verdict; 16] = [
     Verdict::Live,
     Verdict::Held,
     Verdict::Corked,
     Verdict::BufferBursts,
     Verdict::OneBehind,
+    Verdict::FlowControl,
     Verdict::BatchedAtOrigin,
     Verdict::BatchedInBrowser,
     Verdict::PageBusy,

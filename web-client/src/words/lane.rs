@@ -54,7 +54,8 @@ pub fn holder(verdict: Verdict) -> Holder {
         Verdict::TypeChanged | Verdict::Truncated | Verdict::NoToken | Verdict::Failed => {
             Holder::Broken
         }
-        Verdict::Void | Verdict::CannotTell => Holder::Unknown,
+        // A window is given back by whoever takes the bytes last, and that is not known.
+        Verdict::Void | Verdict::CannotTell | Verdict::FlowControl => Holder::Unknown,
     }
 }
 
@@ -66,6 +67,7 @@ pub fn verdict(verdict: Verdict) -> (&'static str, Mood) {
         Verdict::Corked => "Corked by the path: bursts",
         Verdict::BufferBursts => "Buffered by the path",
         Verdict::OneBehind => "One behind, by the path",
+        Verdict::FlowControl => "Stopped, for want of a window",
         Verdict::BatchedAtOrigin => "Batched by the origin itself",
         Verdict::BatchedInBrowser => "Batched by the browser",
         Verdict::PageBusy => "Live, but the page was busy",
