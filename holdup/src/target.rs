@@ -67,16 +67,6 @@ impl Target {
         self.url.scheme() == "https"
     }
 
-    /// The same where TLS is not spoken.
-    pub(crate) fn plain(self) -> Result<Target, Problem> {
-        if self.is_secure() {
-            return Err(Problem::usage(
-                "https is not spoken here yet: name the plain-HTTP side, such as the proxy's port behind TLS",
-            ));
-        }
-        Ok(self)
-    }
-
     /// The same, spoken to in that HTTP, and over TLS with those who are trusted.
     pub(crate) fn spoken(mut self, http: Http, trust: Option<&Trust>) -> Result<Target, Problem> {
         self.http = http;
@@ -248,8 +238,7 @@ mod tests {
         assert!(said("ftp://host/x").contains("is a ftp URL: write http://"));
         let secure = Target::resolve("https://127.0.0.1/x").unwrap();
         assert_eq!(secure.address.port(), 443);
-        let plain = secure.plain().unwrap_err().to_string();
-        assert!(plain.starts_with("https is not spoken here yet"), "{plain}");
+        assert!(secure.is_secure());
         assert!(said("http://name.invalid/").starts_with("cannot find name.invalid: "));
     }
 

@@ -244,7 +244,6 @@ fn usage_is_status_2_in_one_line() {
     let other = other.to_str().unwrap();
     for (arguments, said) in [
         (&["doctor", "nowhere"][..], "holdup: \"nowhere\" is no URL"),
-        (&["doctor", "https://localhost/x"], "holdup: https is not spoken here yet"),
         (&["doctor", "http://127.0.0.1/", "--header", "x"], "holdup: --header \"x\": "),
         (&["doctor", "http://127.0.0.1/", "--method", "G T"], "holdup: \"G T\" is no method"),
         (

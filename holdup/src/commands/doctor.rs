@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use measure::Script;
 use measure::cause::naming::Answer as Naming;
-use recv_client::Form;
+use recv_client::{Form, Http, Trust};
 
 use crate::doctor::behind::Behind;
 use crate::doctor::budget::Budget;
@@ -30,8 +30,7 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
     let form = form(options)?;
     let url = options.url.as_deref().unwrap_or_default();
     let earlier = options.verify.as_deref().map(record::read).transpose()?;
-    let through = Target::resolve(url)?.plain()?;
-    let beside = options.against.as_deref().map(|url| Target::resolve(url)?.plain()).transpose()?;
+    let (through, beside) = targets(options, url)?;
     let keep = options.out.as_deref().map(record::create).transpose()?;
     let mut native = Native {
         base: base(&through, earlier.as_ref())?,
@@ -54,6 +53,20 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
         Some(record) => verified(options, &mut native, &Earlier::of(record)?),
         None => diagnosed(options, &mut native),
     }
+}
+
+/// The URL and the one that `--against` names, with those whom TLS trusts.
+fn targets(options: &Doctor, url: &str) -> Result<(Target, Option<Target>), Problem> {
+    let through = Target::resolve(url)?;
+    let beside = options.against.as_deref().map(Target::resolve).transpose()?;
+    let secure = through.is_secure() || beside.as_ref().is_some_and(Target::is_secure);
+    if options.cacert.is_some() && !secure {
+        return Err(Problem::usage("--cacert is for https: no URL here is one"));
+    }
+    let trust = secure.then(|| Trust::of(options.cacert.as_deref())).transpose();
+    let trust = trust.map_err(Problem::usage)?;
+    let spoken = |target: Target| target.spoken(Http::Negotiated, trust.as_ref());
+    Ok((spoken(through)?, beside.map(spoken).transpose()?))
 }
 
 fn tell(experiment: &Experiment) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measure::clock::{ClockSync, RoundTrip};
 use measure::{Ledger, RunId, Span, Stamp};
-use recv_client::{FetchError, Form, Limit, Page};
+use recv_client::{FetchError, Form, Limit, Page, ProtocolError};
 use serde_json::Value;
 
 use super::budget::Budget;
@@ -126,6 +126,9 @@ impl Asker<'_> {
             Some(Ok(page)) if page.head.status == 200 => page,
             Some(Err(FetchError::Connect(error))) => {
                 return Err(Stop::Unreachable { what: error.to_string() });
+            }
+            Some(Err(FetchError::Protocol(ProtocolError::Tls(error)))) => {
+                return Err(Stop::NoTls { what: error.to_string() });
             }
             _ => return Ok(None),
         };

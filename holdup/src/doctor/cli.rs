@@ -19,7 +19,7 @@ const SECONDS: u32 = 30;
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// The stream, as its readers reach it: http://HOST[:PORT]/PATH
+    /// The stream, as its readers reach it: http[s]://HOST[:PORT]/PATH
     #[arg(value_name = "URL", required_unless_present_any = ["nginx_config", "haproxy_config", "caddyfile"])]
     pub(crate) url: Option<String>,
     /// The same stream on a way without the suspect, such as the origin itself
@@ -34,6 +34,9 @@ pub(crate) struct Doctor {
     /// A file to send as the body of every request; it is never varied
     #[arg(long, value_name = "FILE")]
     pub(crate) body: Option<PathBuf>,
+    /// A file of certificates in PEM to trust besides the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
     /// Requests at most, in all
     #[arg(long, value_name = "N", default_value_t = MAX_REQUESTS,
           value_parser = clap::value_parser!(u32).range(1..=1_000))]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::engine::Examined;
 use super::evidence::Evidence;
 use super::experiment::{Client, Experiment, UNBUFFERED};
-use super::extent;
 use super::stop::Stop;
+use super::{extent, hit};
 use crate::exit::Exit;
 
 /// What it came to.
@@ -84,6 +84,9 @@ pub(crate) struct Diagnosis {
     /// What became of `X-Accel-Buffering: no`, where it matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
+    /// Which users see it, where that hangs on their version of HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hit: Option<String>,
     /// How far it goes.
     pub(crate) extent: Vec<String>,
     /// What cures it.
@@ -97,8 +100,6 @@ pub(crate) struct Diagnosis {
     pub(crate) notes: Vec<String>,
 }
 
-/// What no experiment here can show.
-const ONLY_HTTP1: &str = "HTTP/2 and HTTP/3 are not asked yet. Browsers speak them over TLS, and a path may behave differently there.";
 const SHORT: &str = "More would have been asked, had more requests been allowed (--max-requests).";
 
 impl Diagnosis {
@@ -115,11 +116,12 @@ impl Diagnosis {
             suspects: evidence.suspects(question).iter().map(suspect).collect(),
             fields: fields(evidence, question),
             header: header(evidence, question),
+            hit: None,
             extent: extent::sentences(question, &examined.extent, evidence),
             cures: Vec::new(),
             deciding: deciding.clone(),
             stopped: stopped.as_ref().map(Stop::to_string),
-            notes: vec![ONLY_HTTP1.into()],
+            notes: vec![hit::unasked(evidence)],
         };
         if examined.short {
             diagnosis.notes.push(SHORT.into());
@@ -149,7 +151,10 @@ impl Diagnosis {
                     ));
                 }
                 diagnosis.sure = Some(named.sure);
+                diagnosis.hit = hit::who(evidence, question);
                 diagnosis.cures = cures(named.cause, &evidence.software(question));
+                let second = hit::whole_cure_first(named.cause, evidence, &mut diagnosis.cures);
+                diagnosis.notes.extend(second);
             }
             (Naming::CannotTell(why), _) => diagnosis.cannot_tell(evidence, question, why),
             (Naming::Open(_), _) => {

@@ -7,8 +7,8 @@ use measure::cause::CauseId;
 use measure::cause::naming::{Answer, Missing, Named, name};
 use measure::verdict::Verdict;
 
-use super::evidence::{Evidence, Run};
-use super::experiment::{Client, Experiment, LARGE, OTHER_PACE, Way};
+use super::evidence::{Evidence, Run, is_decided};
+use super::experiment::{Client, Experiment, LARGE, OTHER_PACE, Speak, Way};
 use super::extent;
 use super::stop::Stop;
 
@@ -67,13 +67,14 @@ pub(crate) fn other_pace(question: &Experiment) -> Experiment {
 }
 
 /// The experiment that brings a missing fact.
-fn experiment_for(question: &Experiment, missing: Missing) -> Experiment {
+fn experiment_for(question: &Experiment, missing: Missing, evidence: &Evidence) -> Experiment {
     match missing {
         Missing::Uncompressed => question.uncompressed(),
         Missing::Beside => question.beside(),
         Missing::WithHeader => question.playing(|play| play.header = true),
         Missing::Unchunked => Experiment { http10: true, ..*question },
         Missing::OtherPace => other_pace(question),
+        Missing::OtherHttp => evidence.other_http(question).unwrap_or(*question),
     }
 }
 
@@ -151,6 +152,10 @@ impl Engine<'_> {
                 answer => answer,
             };
             if matches!(examined.answer, Answer::Named(_)) {
+                // Which of a service's users are hit.
+                if let Some(other) = self.evidence.other_http(&question) {
+                    self.once(&other)?;
+                }
                 self.see_extent(cause, &question, &mut examined.extent)?;
             }
         }
@@ -180,6 +185,15 @@ impl Engine<'_> {
             let live = self.evidence.shows(&experiment).is_none_or(|shows| shows == Verdict::Live);
             odd = odd.or((!live).then_some(experiment));
         }
+        // Over TLS the same hop may hold one version of HTTP and not the other.
+        if let Some(other) = self.evidence.other_http(&curl) {
+            self.see(&other)?;
+            let shows = self.evidence.shows(&other).filter(|shows| {
+                // A server that does not speak the other one is not to blame for that.
+                is_decided(*shows) || *shows == Verdict::CannotTell
+            });
+            odd = odd.or(shows.filter(|shows| *shows != Verdict::Live).map(|_| other));
+        }
         if odd.is_some() {
             return Ok(odd);
         }
@@ -199,24 +213,31 @@ impl Engine<'_> {
         loop {
             let facts = self.evidence.facts(question);
             let open = |missing| {
-                let experiment = experiment_for(question, missing);
+                let experiment = experiment_for(question, missing, &self.evidence);
+                // A server that does not speak the other HTTP does not by being asked again.
+                let refused = experiment.http != Speak::Negotiated
+                    && self.evidence.shows(&experiment) == Some(Verdict::Failed);
                 !self.tried.contains(&missing)
                     && self.executor.price(&experiment).is_some()
                     && experiment != *question
+                    && !refused
             };
             let answer = name(&facts, &|missing| open(missing));
             let Answer::Open(missing) = answer else { return Ok(answer) };
             self.tried.push(missing);
-            self.see(&experiment_for(question, missing))?;
+            self.see(&experiment_for(question, missing, &self.evidence))?;
         }
     }
 
     /// The question, and the experiment whose difference to it decided: the last one that made
     /// the stream live.
     fn deciding(&self, question: &Experiment) -> Vec<Experiment> {
-        let asked = self.tried.iter().rev().map(|missing| experiment_for(question, *missing));
+        let asked = self.tried.iter().rev();
+        let asked = asked.map(|missing| experiment_for(question, *missing, &self.evidence));
+        // It may have been asked before there was a question.
+        let mut asked = asked.chain(self.evidence.other_http(question));
         let live = |e: &Experiment| self.evidence.shows(e) == Some(Verdict::Live);
-        [*question].into_iter().chain(asked.into_iter().find(live)).collect()
+        [*question].into_iter().chain(asked.find(live)).collect()
     }
 
     /// Plays an experiment until it shows something.
@@ -225,6 +246,14 @@ impl Engine<'_> {
             if !self.evidence.is_open(experiment) || !self.once_more(experiment)? {
                 break;
             }
+        }
+        Ok(())
+    }
+
+    /// Plays it if that was not yet done and may be.
+    fn once(&mut self, experiment: &Experiment) -> Result<(), Stop> {
+        if self.evidence.accepted(experiment) == 0 {
+            self.once_more(experiment)?;
         }
         Ok(())
     }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::doctor::diagnosis::{Answer as Told, Diagnosis};
-use crate::doctor::experiment::{Coding, Offer, Way};
+use crate::doctor::experiment::{Coding, Offer, Speak, Way};
 use measure::cause::CauseId;
 use measure::cause::naming::Header;
 use measure::verdict::arrivals::Sighting;
 use measure::verdict::{Finding, Sure};
-use measure::{Arrivals, End, Ledger, Reader, RunId, Script, Span, Stamp};
+use measure::{Arrivals, End, Ledger, Protocol, Reader, RunId, Script, Span, Stamp};
 use wire::http1::Head;
 
-use crate::doctor::evidence::Raw;
+use crate::doctor::evidence::{Carried, Raw};
 
 /// What the fake answers to one kind of experiment.
 #[derive(Clone, Default)]
@@ -42,6 +42,8 @@ struct Fake<F> {
     /// Our emitter stands behind, asked by this HTTP version.
     emitter: Option<&'static str>,
     against: bool,
+    /// It comes over TLS; where both are offered, this is spoken.
+    tls: Option<Protocol>,
     left: u32,
     played: Vec<String>,
     /// Ends everything at this experiment, by its name.
@@ -53,6 +55,7 @@ fn fake<F: Fn(&Experiment) -> Reply>(rule: F) -> Fake<F> {
         rule,
         emitter: Some("HTTP/1.1"),
         against: false,
+        tls: None,
         left: 100,
         played: Vec::new(),
         stop: HashMap::new(),
@@ -66,6 +69,10 @@ impl<F: Fn(&Experiment) -> Reply> Fake<F> {
 
     fn beside(self) -> Self {
         Fake { against: true, ..self.foreign() }
+    }
+
+    fn over(self, protocol: Protocol) -> Self {
+        Fake { tls: Some(protocol), ..self }
     }
 
     fn stop(mut self, at: &str, stop: Stop) -> Self {
@@ -93,7 +100,8 @@ impl<F: Fn(&Experiment) -> Reply> Executor for Fake<F> {
             Way::Through => self.emitter.is_some() || experiment.play.is_as_it_is(),
             Way::Beside => self.against && experiment.play.is_as_it_is(),
         };
-        possible.then_some(1)
+        let spoken = experiment.http == Speak::Negotiated || self.tls.is_some();
+        (possible && spoken).then_some(1)
     }
 
     fn left(&self) -> u32 {
@@ -142,7 +150,14 @@ impl<F: Fn(&Experiment) -> Reply> Executor for Fake<F> {
             reply.headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let head = Head { status: 200, minor: 1, headers, bytes: 0 };
         let alone = Sighting { finding, candidates: Vec::new() };
-        Ok(Run { experiment: *experiment, alone, raw, head: Some(head) })
+        let protocol = self.tls.map(|chosen| match experiment.http {
+            _ if experiment.http10 => Protocol::Http11,
+            Speak::Negotiated => chosen,
+            Speak::One => Protocol::Http11,
+            Speak::Two => Protocol::Http2,
+        });
+        let carried = Carried { protocol, tls: self.tls.map(|_| "TLSv1.3".into()) };
+        Ok(Run { experiment: *experiment, alone, raw, head: Some(head), carried })
     }
 }
 
@@ -373,44 +388,6 @@ fn a_cause_that_does_not_show_twice_is_not_named() {
 }
 
 #[test]
-fn no_more_is_asked_than_is_allowed() {
-    for (allowed, answer) in [(1, Told::CannotTell), (2, Told::Clean), (5, Told::Clean)] {
-        let mut path = Fake { left: allowed, ..fake(|_| shows(V::Live)) };
-        let (examined, told) = path.examine();
-        assert_eq!((told.answer, path.left), (answer, 0), "{allowed} allowed");
-        assert_eq!(examined.short, allowed < 4);
-        assert_eq!(path.played.len() as u32, allowed);
-    }
-    let mut none = Fake { left: 0, ..fake(|_| shows(V::Live)) };
-    assert_eq!(none.examine().1.answer, Told::CannotTell);
-}
-
-#[test]
-fn what_ends_it_early_keeps_what_was_seen() {
-    let limited = Stop::RateLimited { retry_after: Some("30".into()) };
-    let mut at_once = fake(|_| shows(V::Live)).foreign().stop("as curl", limited.clone());
-    let (_, told) = at_once.examine();
-    assert_eq!(told.answer, Told::Nothing);
-    assert!(told.name.contains("Retry-After: 30"), "{}", told.name);
-
-    let mut later =
-        fake(|_| shows(V::Live)).foreign().stop("as a browser's fetch", limited.clone());
-    let (examined, told) = later.examine();
-    assert_eq!(told.answer, Told::CannotTell, "one live stream is no clean path");
-    assert_eq!(examined.evidence.runs.len(), 1);
-    assert!(told.stopped.unwrap().contains("429"));
-
-    // What was seen by then was enough for a name; what would have made it certain was not asked.
-    let mut enough = fake(|e| shows(if e.http10 { V::Live } else { V::Corked }))
-        .stop("as curl, 400 B events", Stop::Unreachable { what: "connect: refused".into() });
-    let (_, told) = enough.examine();
-    assert_eq!((told.answer, told.cause), (Told::Cause, Some(CauseId::ChunksCorked)));
-    assert!(told.stopped.is_some());
-    let mut before = fake(|_| shows(V::Corked)).stop("as curl, by HTTP/1.0", limited);
-    assert_eq!(before.named(), (CauseId::ChunksCorked, Sure::Likely));
-}
-
-#[test]
 fn a_stream_of_an_odd_client_is_found_when_the_rest_is_live() {
     let mut path = fake(|e| {
         shows(if e.client == Client::EventSource && e.offer == Offer::Own {
@@ -437,3 +414,9 @@ fn the_header_of_the_script_itself_counts_as_the_origins() {
     assert_eq!(facts(true), Header::Passed);
     assert_eq!(facts(false), Header::Missing);
 }
+
+#[path = "engine_limits_tests.rs"]
+mod limits;
+
+#[path = "engine_tls_tests.rs"]
+mod over_tls;

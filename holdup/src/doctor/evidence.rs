@@ -6,7 +6,7 @@ use measure::cause::suspects::{Suspect, suspects};
 use measure::script::Framing;
 use measure::verdict::arrivals::Sighting;
 use measure::verdict::{Finding, Thresholds, Verdict, of_cell};
-use measure::{Arrivals, Ledger, Script, Span};
+use measure::{Arrivals, Ledger, Protocol, Script, Span, Transport};
 use wire::http1::Head;
 
 use super::experiment::{Client, Experiment, UNBUFFERED, Way};
@@ -28,6 +28,23 @@ pub(crate) struct Raw {
     pub(crate) stopped: bool,
 }
 
+/// What carried an answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Carried {
+    /// Which HTTP.
+    pub(crate) protocol: Option<Protocol>,
+    /// Which TLS; absent without, and when its handshake failed.
+    pub(crate) tls: Option<String>,
+}
+
+impl Carried {
+    /// Of what the reader saw.
+    pub(crate) fn of(transport: &Transport) -> Carried {
+        let tls = transport.tls.as_ref().map(|tls| tls.version.clone());
+        Carried { protocol: transport.protocol, tls }
+    }
+}
+
 /// One request and what it showed.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -39,9 +56,16 @@ pub(crate) struct Run {
     pub(crate) raw: Option<Raw>,
     /// The answer's head.
     pub(crate) head: Option<Head>,
+    /// What carried it.
+    pub(crate) carried: Carried,
 }
 
 impl Run {
+    /// Which HTTP carried it over TLS.
+    pub(crate) fn over_tls(&self) -> Option<Protocol> {
+        self.carried.tls.as_ref().and(self.carried.protocol)
+    }
+
     fn is_void(&self) -> bool {
         self.alone.finding.name == Verdict::Void
     }
@@ -114,7 +138,15 @@ impl Evidence {
         let plain = experiment.uncompressed();
         let live = self.last(&plain).is_some_and(|run| run.alone.finding.name == Verdict::Live);
         if let Some(plain) = control(plain).filter(|_| live) {
-            return judge::against_plain(raw, plain);
+            return judge::against_same(raw, plain, "with no encoding");
+        }
+        // Nobody behind whoever ends TLS sees which HTTP was spoken before it.
+        let other = self.other_http(experiment).filter(|_| through);
+        let live = |e: &Experiment| {
+            self.last(e).is_some_and(|run| run.alone.finding.name == Verdict::Live)
+        };
+        if let Some(other) = other.filter(live).and_then(control) {
+            return judge::against_same(raw, other, "by the other version of HTTP");
         }
         let others = [plain.beside(), Experiment::of(Client::Curl).beside()];
         match others.into_iter().find_map(control).filter(|_| run.coding().is_none()) {
@@ -160,6 +192,12 @@ impl Evidence {
     /// The name of what it shows.
     pub(crate) fn shows(&self, experiment: &Experiment) -> Option<Verdict> {
         self.finding(experiment).map(|finding| finding.name)
+    }
+
+    /// The same by the other version of HTTP; `None` where it did not come over TLS.
+    pub(crate) fn other_http(&self, experiment: &Experiment) -> Option<Experiment> {
+        let spoke = self.last(experiment)?.over_tls()?;
+        Some(experiment.other_http(Some(spoke)))
     }
 
     /// What became of a header that asks not to buffer, between origin and reader.
@@ -220,6 +258,8 @@ impl Evidence {
             header: self.header(question),
             with_header: self.decided(&with_header).zip(self.last(&with_header).map(after)),
             unchunked: self.decided(&Experiment { http10: true, ..*question }),
+            over_tls: self.last(question).and_then(Run::over_tls),
+            other_http: self.other_http(question).and_then(|other| self.decided(&other)),
             other_pace: self.decided(&super::engine::other_pace(question)),
             suspect: self.suspects(question).iter().find_map(|suspect| suspect.software),
             ..Facts::of(self.shows(question).unwrap_or(Verdict::CannotTell))

@@ -3,9 +3,9 @@
 //! An experiment differs from its neighbour in one thing, so that a difference in what comes has
 //! one explanation.
 
-use measure::Span;
 use measure::cell::HeaderSet;
 use measure::script::{Body, Framing, Header, Script};
+use measure::{Protocol, Span};
 use serde::{Deserialize, Serialize};
 
 /// Size of a large event, bytes: above the least sizes that compressors in use ask for (Caddy
@@ -74,6 +74,22 @@ pub(crate) enum Offer {
     Nothing,
 }
 
+/// Which HTTP is spoken over TLS. Without TLS it is HTTP/1: HTTP/2 by prior knowledge is not tried
+/// at other people's services.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Speak {
+    /// As browsers and curl: both are offered, and the server chooses.
+    #[default]
+    #[serde(rename = "negotiated")]
+    Negotiated,
+    /// HTTP/1.1 alone.
+    #[serde(rename = "http/1.1")]
+    One,
+    /// HTTP/2 alone.
+    #[serde(rename = "h2")]
+    Two,
+}
+
 /// What is changed about the stream; only where Holdup's own emitter plays it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
@@ -135,6 +151,9 @@ pub(crate) struct Experiment {
     pub(crate) offer: Offer,
     /// Whether it is asked by HTTP/1.0, whose answers have no chunks.
     pub(crate) http10: bool,
+    /// Which HTTP is spoken over TLS.
+    #[serde(default)]
+    pub(crate) http: Speak,
     /// What is changed about the stream.
     #[serde(default)]
     pub(crate) play: Play,
@@ -143,8 +162,14 @@ pub(crate) struct Experiment {
 impl Experiment {
     /// A client's request as it makes it.
     pub(crate) fn of(client: Client) -> Experiment {
-        let way = Way::Through;
-        Experiment { way, client, offer: Offer::Own, http10: false, play: Play::default() }
+        Experiment {
+            way: Way::Through,
+            client,
+            offer: Offer::Own,
+            http10: false,
+            http: Speak::Negotiated,
+            play: Play::default(),
+        }
     }
 
     /// The same with another stream.
@@ -165,6 +190,16 @@ impl Experiment {
             Client::Curl => Experiment { offer: Offer::Own, ..self },
             _ => Experiment { offer: Offer::Nothing, ..self },
         }
+    }
+
+    /// The same by the other version of HTTP over TLS; `spoke` is what this one came to speak.
+    pub(crate) fn other_http(self, spoke: Option<Protocol>) -> Experiment {
+        let http = match (self.http, spoke) {
+            (Speak::Negotiated, Some(Protocol::Http2)) => Speak::One,
+            (Speak::Negotiated, _) => Speak::Two,
+            (Speak::One | Speak::Two, _) => Speak::Negotiated,
+        };
+        Experiment { http, ..self }
     }
 
     /// The header set that is sent.
@@ -197,6 +232,12 @@ impl Experiment {
             Offer::Own => {}
             Offer::Only(coding) => name.push_str(&format!(", {} alone", coding.name())),
             Offer::Nothing => name.push_str(", no encoding"),
+        }
+        match self.http {
+            // HTTP/1.0 needs HTTP/1 alone, and says so by itself.
+            Speak::One if !self.http10 => name.push_str(", HTTP/1.1 alone"),
+            Speak::Two => name.push_str(", HTTP/2 alone"),
+            Speak::One | Speak::Negotiated => {}
         }
         if self.http10 {
             name.push_str(", by HTTP/1.0");
@@ -250,6 +291,11 @@ mod tests {
             assert_eq!(experiment.name(), name);
         }
         let curl = Experiment::of(Client::Curl);
+        let one = curl.other_http(Some(Protocol::Http2));
+        assert_eq!(one.name(), "as curl, HTTP/1.1 alone");
+        assert_eq!(one.other_http(Some(Protocol::Http11)), curl);
+        let two = curl.other_http(Some(Protocol::Http11));
+        assert_eq!(two.name(), "as curl, HTTP/2 alone");
         assert_eq!(curl.uncompressed(), curl, "it offers none anyhow");
         assert_eq!(curl.accept_encoding(), None);
         assert_eq!(fetch.uncompressed().accept_encoding().as_deref(), Some(""));

@@ -29,18 +29,19 @@ pub(crate) fn against(raw: &Raw, control: &Raw) -> Sighting {
     unknown(raw, Origin::Direct(&whole), &Thresholds::standard())
 }
 
-/// What a stream shows beside the same one without an encoding, on the same way.
-pub(crate) fn against_plain(raw: &Raw, plain: &Raw) -> Sighting {
-    let mut found = against(raw, plain);
+/// What a stream shows beside the same one that was asked in another way, on the same path; `how`
+/// says which way.
+pub(crate) fn against_same(raw: &Raw, other: &Raw, how: &str) -> Sighting {
+    let mut found = against(raw, other);
     let figures = |raw: &Raw| {
         let measured = Measurement::join(None, &raw.arrivals);
         let ratio = measured.frames_per_read().unwrap_or_default();
         (decimal(ratio, 2), measured.first_event.unwrap_or_default())
     };
-    let ((here, first), (there, plain_first)) = (figures(raw), figures(plain));
+    let ((here, first), (there, other_first)) = (figures(raw), figures(other));
     // Its own sentence speaks of a direct way, and of the path.
     found.finding.because = format!(
-        "{here} events per read, the first after {first}; with no encoding {there}, the first after {plain_first}"
+        "{here} events per read, the first after {first}; {how} {there}, the first after {other_first}"
     );
     found
 }

@@ -3,7 +3,7 @@
 //! [`plan`] says what will be asked; [`experiment`] is what may be asked, as data; [`engine`] chooses the next one by what
 //! [`evidence`] there is, through [`measure::cause::naming`]; [`native`] plays it, with the
 //! emitter's ledger where ours stands [`behind`]; [`judge`] says what a stream shows;
-//! [`extent`] sees how far a cause goes; [`diagnosis`], [`record`] and [`show`] tell it;
+//! [`extent`] sees how far a cause goes, [`hit`] which users see it over TLS; [`diagnosis`], [`record`] and [`show`] tell it;
 //! [`verify`] asks again after a change. [`config`] asks a configuration instead of a stream.
 
 pub(crate) mod behind;
@@ -15,6 +15,7 @@ pub(crate) mod engine;
 pub(crate) mod evidence;
 pub(crate) mod experiment;
 pub(crate) mod extent;
+pub(crate) mod hit;
 pub(crate) mod judge;
 pub(crate) mod native;
 pub(crate) mod plan;

@@ -6,15 +6,15 @@ use std::time::Duration;
 use measure::script::{Body, EVENT_STREAM, Script};
 use measure::verdict::arrivals::Sighting;
 use measure::verdict::{Finding, Verdict};
-use measure::{Arrivals, End, Ledger, RunId, Span};
-use recv_client::{Ask, Form, Limit, Observed};
+use measure::{Arrivals, End, Ledger, RunId, Span, Transport};
+use recv_client::{Ask, Form, Http, Limit, Observed};
 use serde_json::json;
 
 use super::behind::{Asker, Behind, NoLedger};
 use super::budget::Budget;
 use super::engine::Executor;
-use super::evidence::{Raw, Run};
-use super::experiment::{Experiment, Offer, Way};
+use super::evidence::{Carried, Raw, Run};
+use super::experiment::{Experiment, Offer, Speak, Way};
 use super::judge;
 use super::stop::Stop;
 use crate::interrupt::Interrupt;
@@ -100,6 +100,13 @@ impl Native {
         ask.accept_encoding = experiment.accept_encoding();
         ask.form = target.form(&self.form);
         ask.form.minor = u8::from(!experiment.http10);
+        ask.http = match experiment.http {
+            // Without TLS it is HTTP/1 by itself, and nothing else is tried.
+            _ if experiment.http10 || !target.is_secure() => Http::One,
+            Speak::Negotiated => Http::Negotiated,
+            Speak::One => Http::One,
+            Speak::Two => Http::Two,
+        };
         ask.named = script.is_some();
         ask.options.segment = self.mss;
         ask.options.read_timeout = Some(self.limit);
@@ -127,10 +134,11 @@ impl Native {
         }
     }
 
-    fn keep(&mut self, experiment: &Experiment, raw: &Raw) {
+    fn keep(&mut self, experiment: &Experiment, raw: &Raw, transport: &Transport) {
         let Some(file) = &mut self.keep else { return };
         let line = json!({ "experiment": experiment, "arrivals": raw.arrivals,
-                           "ledger": raw.ledger, "stopped": raw.stopped });
+                           "ledger": raw.ledger, "stopped": raw.stopped,
+                           "transport": transport });
         if let Err(error) = writeln!(file, "{line}") {
             // What cannot be kept is still judged and shown.
             eprintln!("the raw runs can be kept no further: {error}");
@@ -148,6 +156,10 @@ impl Executor for Native {
             return None;
         }
         if experiment.way == Way::Beside && self.beside.is_none() {
+            return None;
+        }
+        let chosen = experiment.http != Speak::Negotiated;
+        if experiment.way == Way::Through && chosen && !self.through.is_secure() {
             return None;
         }
         let ledger =
@@ -169,19 +181,20 @@ impl Executor for Native {
             let what = "an experiment was chosen that cannot be asked".into();
             return Err(Stop::Unreachable { what });
         };
-        let Observed { arrivals, head, stopped, .. } = observe(&ask, run);
+        let Observed { arrivals, head, stopped, transport } = observe(&ask, run);
         let finite = script.is_some();
         let target = match (experiment.way, &self.beside) {
             (Way::Beside, Some(beside)) => beside,
             _ => &self.through,
         };
         let left = stopped && !finite;
-        let found = classify(experiment, &arrivals, head.as_ref(), left, (target, &ask));
+        let came = Came { arrivals: &arrivals, head: head.as_ref(), transport: &transport };
+        let found = classify(experiment, &came, left, (target, &ask));
         let ledger = if finite { self.ledger(run)? } else { None };
         let uncertainty = self.behind.as_ref().and_then(Behind::uncertainty);
         let uncertainty = uncertainty.unwrap_or_default();
         let raw = Raw { arrivals, ledger, uncertainty, script, stopped: left };
-        self.keep(experiment, &raw);
+        self.keep(experiment, &raw, &transport);
         let alone = match found {
             Ok(None) => judge::alone(&raw),
             Ok(Some(what)) => {
@@ -190,7 +203,8 @@ impl Executor for Native {
             }
             Err(stop) => return Err(stop),
         };
-        Ok(Run { experiment: *experiment, alone, raw: Some(raw), head })
+        let carried = Carried::of(&transport);
+        Ok(Run { experiment: *experiment, alone, raw: Some(raw), head, carried })
     }
 }
 
@@ -206,18 +220,25 @@ fn observe(ask: &Ask, run: RunId) -> Observed {
     })
 }
 
+/// What one request brought.
+struct Came<'a> {
+    arrivals: &'a Arrivals,
+    head: Option<&'a wire::http1::Head>,
+    transport: &'a Transport,
+}
+
 /// What an answer is before its times are looked at: a stream (`None`), a failure of this
 /// experiment alone, or the end of all.
 fn classify(
     experiment: &Experiment,
-    arrivals: &Arrivals,
-    head: Option<&wire::http1::Head>,
+    Came { arrivals, head, transport }: &Came<'_>,
     left: bool,
     (target, ask): (&Target, &Ask),
 ) -> Result<Option<String>, Stop> {
     let through = experiment.way == Way::Through;
     // A control that cannot be had, or a variation that is refused, ends only itself.
-    let varied = !through || experiment.offer != Offer::Own || experiment.http10;
+    let spoken = experiment.http != Speak::Negotiated;
+    let varied = !through || experiment.offer != Offer::Own || experiment.http10 || spoken;
     let or_alone =
         |stop: Stop, alone: bool| if alone { Ok(Some(stop.to_string())) } else { Err(stop) };
     let events = arrivals.frames().filter(|(_, frame)| frame.event).count() as u32;
@@ -225,6 +246,15 @@ fn classify(
     let Some(status) = arrivals.status else {
         let what = match &arrivals.end {
             End::TimedOut { .. } => return or_alone(Stop::Silent { limit, events }, !through),
+            End::Failed { what }
+                if target.is_secure()
+                    && arrivals.connected.is_some()
+                    && transport.tls.is_none() =>
+            {
+                // What the reader says of its own option is not for here.
+                let what = what.split(": ask with --http").next().unwrap_or_default().into();
+                return or_alone(Stop::NoTls { what }, !through || spoken);
+            }
             End::Failed { what } => what.clone(),
             _ => format!("{} closed the connection without an answer", ask.address),
         };
@@ -242,6 +272,7 @@ fn classify(
             return or_alone(Stop::Login { what: format!("status {status}") }, !through);
         }
         429 => return Err(Stop::RateLimited { retry_after: header("retry-after") }),
+        505 if varied => return or_alone(Stop::Refused { status }, true),
         500.. => return Err(Stop::Server { status, retry_after: header("retry-after") }),
         _ => return or_alone(Stop::Refused { status }, varied),
     }

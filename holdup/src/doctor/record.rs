@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use measure::verdict::{Sure, Verdict};
-use measure::{Measurement, Script, Span};
+use measure::{Measurement, Protocol, Script, Span};
 use serde::{Deserialize, Serialize};
 
 use super::diagnosis::Diagnosis;
@@ -33,7 +33,14 @@ pub(crate) struct Line {
     /// HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<u16>,
-    /// How the answer was framed and coded, such as `chunked, gzip`.
+    /// Which HTTP carried it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<Protocol>,
+    /// Which TLS, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tls: Option<String>,
+    /// How the answer was framed and coded, such as `chunked, gzip`; over TLS with the HTTP that
+    /// was spoken before it.
     pub(crate) answer: String,
     /// Call to the first event, microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,6 +116,8 @@ impl Line {
             experiment: run.experiment,
             name: run.experiment.name(),
             status: raw.and_then(|raw| raw.arrivals.status),
+            protocol: run.carried.protocol,
+            tls: run.carried.tls.clone(),
             answer: answer(run),
             first_event_us: measured.as_ref().and_then(|m| m.first_event),
             events: measured.as_ref().map_or(0, |m| m.frames),
@@ -133,9 +142,17 @@ fn answer(run: &Run) -> String {
     } else {
         "no chunks"
     };
-    let mut answer = match head.status {
+    let framed = match head.status {
         200 => framed.to_string(),
         status => status.to_string(),
+    };
+    let mut answer = match (run.over_tls(), head.status) {
+        // It has frames of its own, always.
+        (Some(Protocol::Http2), 200) => "HTTP/2".into(),
+        (Some(Protocol::Http2), status) => format!("HTTP/2, {status}"),
+        (Some(Protocol::Http10), _) => format!("HTTP/1.0, {framed}"),
+        (Some(Protocol::Http11), _) => format!("HTTP/1.1, {framed}"),
+        (None, _) => framed,
     };
     if let Some(coding) = run.coding() {
         answer.push_str(&format!(", {coding}"));

@@ -102,6 +102,8 @@ fn story(diagnosis: &Diagnosis) -> String {
     for line in &diagnosis.because {
         text.push_str(&format!("  {}\n", sentence(line)));
     }
+    let told = diagnosis.hit.iter().map(|hit| format!("Who sees it: {hit}"));
+    text.extend(told.map(|line| line + "\n"));
     for line in diagnosis.header.iter().chain(&diagnosis.extent) {
         text.push_str(&format!("{line}\n"));
     }

@@ -48,6 +48,11 @@ pub(crate) enum Stop {
         /// What failed.
         what: String,
     },
+    /// There is no TLS with it.
+    NoTls {
+        /// Why, with what to do.
+        what: String,
+    },
     /// It said nothing more.
     Silent {
         /// For how long.
@@ -96,6 +101,7 @@ impl fmt::Display for Stop {
                 "it answers an event stream that ends without an event: check what it was asked for",
             ),
             Stop::Unreachable { what } => write!(f, "{what}: check that it runs"),
+            Stop::NoTls { what } => f.write_str(what),
             Stop::Silent { limit, events: 0 } => {
                 write!(f, "no event came in {limit}: allow more by --seconds, if it takes so long")
             }

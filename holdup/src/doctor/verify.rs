@@ -74,10 +74,12 @@ impl Verified {
 }
 
 /// What an earlier diagnosis asks to be verified.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Earlier {
     cause: CauseId,
     question: Experiment,
+    /// What else was held then and must not be now, by the other version of HTTP.
+    also: Option<Experiment>,
 }
 
 impl Earlier {
@@ -86,7 +88,15 @@ impl Earlier {
         let diagnosis = &record.diagnosis;
         match (diagnosis.answer, diagnosis.cause, diagnosis.deciding.first()) {
             (Answer::Cause, Some(cause), Some(question)) => {
-                Ok(Earlier { cause, question: *question })
+                let shown = |line: &&Line| {
+                    let http = line.experiment.http;
+                    let same = Experiment { http: question.http, ..line.experiment };
+                    same == *question && http != question.http
+                };
+                let held = |line: &&Line| is_decided(line.shows) && line.shows != Verdict::Live;
+                let also = record.evidence.iter().filter(shown).find(held);
+                let also = also.map(|line| line.experiment);
+                Ok(Earlier { cause, question: *question, also })
             }
             _ => Err(Problem::usage(
                 "the earlier diagnosis found no cause, so there is nothing to verify: run it without --verify",
@@ -107,19 +117,25 @@ pub(crate) fn verify(
     let accepted = evidence.accepted(question);
     let browser = Experiment::of(Client::Fetch);
     let shows = evidence.finding(question);
-    // A cure that holds browsers instead is none.
-    let besides = evidence.finding(&browser).filter(|_| browser != *question);
+    // A cure that holds browsers instead is none, nor one for half of those who were held.
+    let besides = [Some(browser), earlier.also].into_iter().flatten();
+    let besides: Vec<_> = besides
+        .filter(|other| other != question)
+        .filter_map(|other| Some((other, evidence.finding(&other)?)))
+        .collect();
+    let held =
+        besides.iter().find(|(_, found)| found.name != Verdict::Live && is_decided(found.name));
     let cause = earlier.cause.cause().name;
     let mut because = Vec::new();
-    let (cured, name) = match (shows.as_ref().map(|f| f.name), besides.as_ref().map(|f| f.name)) {
+    let (cured, name) = match (shows.as_ref().map(|f| f.name), held) {
         (None, _) => {
             let why =
                 stopped.as_ref().map_or("too few requests were allowed".into(), Stop::to_string);
             (Cured::Nothing, format!("nothing was measured: {why}"))
         }
-        (Some(Verdict::Live), Some(other)) if other != Verdict::Live && is_decided(other) => {
-            let said = other.name();
-            (Cured::No, format!("not cured: live as it was asked, but {said} as a browser asks"))
+        (Some(Verdict::Live), Some((other, found))) => {
+            let (said, how) = (found.name.name(), other.name());
+            (Cured::No, format!("not cured: live {}, but {said} {how}", question.name()))
         }
         (Some(Verdict::Live), _) if accepted >= RUNS => {
             (Cured::Yes, format!("cured: it was \"{cause}\", and is live now"))
@@ -132,8 +148,9 @@ pub(crate) fn verify(
         }
         (Some(other), _) => (Cured::No, format!("not cured: {}", other.name())),
     };
-    for (experiment, found) in [(question, shows), (&browser, besides)] {
-        because.extend(found.map(|found| format!("{}: {}", experiment.name(), found.because)));
+    let shown = shows.map(|found| (*question, found));
+    for (experiment, found) in shown.into_iter().chain(besides) {
+        because.push(format!("{}: {}", experiment.name(), found.because));
     }
     if cured == Cured::No {
         let hints = earlier.cause.cause().cures.iter().map(|cure| cure.without_effect);
@@ -169,10 +186,10 @@ fn play(
             break;
         }
     }
-    let browser = Experiment::of(Client::Fetch);
-    if browser != question {
+    let besides = [Some(Experiment::of(Client::Fetch)), earlier.also].into_iter().flatten();
+    for other in besides.filter(|other| *other != question) {
         for _ in 0..RUNS {
-            if !evidence.is_open(&browser) || !once(browser, evidence)? {
+            if !evidence.is_open(&other) || !once(other, evidence)? {
                 break;
             }
         }

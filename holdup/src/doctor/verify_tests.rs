@@ -1,7 +1,7 @@
 //! Cured or not, against a scripted executor.
 
 use super::*;
-use crate::doctor::evidence::Run;
+use crate::doctor::evidence::{Carried, Run};
 use measure::verdict::Finding;
 use measure::verdict::arrivals::Sighting;
 
@@ -21,7 +21,13 @@ impl<F: Fn(&Experiment, usize) -> Result<Verdict, Stop>> Executor for Fake<F> {
         self.2.push(experiment.name());
         let finding = Finding::new((self.0)(experiment, self.2.len())?, "scripted");
         let alone = Sighting { finding, candidates: Vec::new() };
-        Ok(Run { experiment: *experiment, alone, raw: None, head: None })
+        Ok(Run {
+            experiment: *experiment,
+            alone,
+            raw: None,
+            head: None,
+            carried: Carried::default(),
+        })
     }
 }
 
@@ -30,7 +36,7 @@ fn after(
     left: u32,
 ) -> (Verified, Vec<String>) {
     let question = Experiment::of(Client::Curl);
-    let earlier = Earlier { cause: CauseId::WholeBuffers, question };
+    let earlier = Earlier { cause: CauseId::WholeBuffers, question, also: None };
     let mut fake = Fake(rule, left, Vec::new());
     let verified = verify(&earlier, &mut fake, &mut |_| ());
     (verified, fake.2)

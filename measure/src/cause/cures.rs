@@ -75,6 +75,36 @@ pub(super) const WHOLE_BUFFERS: &[Cure] = &[
     },
 ];
 
+pub(super) const TLS_GATHERS: &[Cure] = &[
+    Cure {
+        software: Software::Nginx,
+        versions: "1.31.3, with TLS in front",
+        place: "the location that answers",
+        lines: "proxy_buffering off;",
+        price: UNBUFFERED_PRICE,
+        shown_by: &[("nginx-tls", "nginx-buffering-off-tls")],
+        without_effect: SHADOWED,
+        ..MEASURED
+    },
+    Cure {
+        software: Software::Nginx,
+        versions: "1.31.3 (nginx before 1.25.1: `listen 443 ssl http2;`)",
+        place: "the server block, for clients that can speak HTTP/2",
+        lines: "http2 on;",
+        price: "clients that stay on HTTP/1.1 are still held",
+        ..MEASURED
+    },
+    Cure {
+        software: Software::Origin,
+        versions: "behind nginx 1.31.3",
+        place: "the head of each streaming answer",
+        lines: "X-Accel-Buffering: no",
+        price: "as proxy_buffering off, for this answer alone; other proxies do not know it (HAProxy and Caddy pass it on)",
+        without_effect: "a hop drops the header before nginx sees it, or proxy_ignore_headers names it",
+        ..MEASURED
+    },
+];
+
 pub(super) const GZIP_INTO_BUFFERS: &[Cure] = &[
     Cure {
         software: Software::Nginx,

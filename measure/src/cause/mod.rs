@@ -22,6 +22,8 @@ pub enum CauseId {
     ChunksCorked,
     /// A hop passes a close-delimited answer on in whole buffers.
     WholeBuffers,
+    /// A hop's TLS layer gathers what it is given, because nothing asks it to send over HTTP/1.1.
+    TlsGathers,
     /// A hop compresses into its own buffers and sends them when they are full.
     GzipIntoBuffers,
     /// A hop's compressor is not flushed after each event.
@@ -207,9 +209,10 @@ impl Cause {
 mod tests {
     use super::*;
 
-    const ALL: [CauseId; 16] = [
+    const ALL: [CauseId; 17] = [
         CauseId::ChunksCorked,
         CauseId::WholeBuffers,
+        CauseId::TlsGathers,
         CauseId::GzipIntoBuffers,
         CauseId::CompressorWaits,
         CauseId::CompressedAtOrigin,

@@ -5,6 +5,7 @@
 //! hears what can be said without.
 
 use super::{CauseId, Hop, Software};
+use crate::Protocol;
 use crate::verdict::{Sure, Verdict};
 
 /// What is known of the origin's side of a stream.
@@ -62,6 +63,10 @@ pub struct Facts {
     pub unchunked: Option<Verdict>,
     /// What it shows at another pace.
     pub other_pace: Option<Verdict>,
+    /// Which HTTP carried it over TLS, where that is known; `None` without TLS.
+    pub over_tls: Option<Protocol>,
+    /// What the same stream shows by the other version of HTTP over TLS.
+    pub other_http: Option<Verdict>,
     /// The program that is known, or suspected by a response header, to be the hop.
     pub suspect: Option<Software>,
 }
@@ -80,6 +85,8 @@ impl Facts {
             with_header: None,
             unchunked: None,
             other_pace: None,
+            over_tls: None,
+            other_http: None,
             suspect: None,
         }
     }
@@ -98,6 +105,8 @@ pub enum Missing {
     Unchunked,
     /// The same at another pace.
     OtherPace,
+    /// The same by the other version of HTTP over TLS.
+    OtherHttp,
 }
 
 /// A cause with how sure it is.
@@ -209,6 +218,9 @@ fn held(facts: &Facts, can: Can<'_>) -> Answer {
     if facts.origin == Side::Unknown && can(Missing::Beside, false) {
         return Answer::Open(Missing::Beside);
     }
+    if facts.over_tls.is_some() && can(Missing::OtherHttp, facts.other_http.is_some()) {
+        return Answer::Open(Missing::OtherHttp);
+    }
     match facts.shows {
         Verdict::Corked => corked(facts, can),
         Verdict::OneBehind => one_behind(facts, can),
@@ -246,7 +258,20 @@ fn compressed(facts: &Facts, can: Can<'_>) -> Answer {
     }
 }
 
+/// Held over HTTP/1.1 and live over HTTP/2 through the same TLS: whoever ends that TLS makes the
+/// difference, for nobody behind it sees which of the two was spoken.
+fn only_http1(facts: &Facts) -> bool {
+    facts.over_tls == Some(Protocol::Http11) && facts.other_http == Some(Verdict::Live)
+}
+
 fn corked(facts: &Facts, can: Can<'_>) -> Answer {
+    if facts.over_tls == Some(Protocol::Http2) {
+        // There are no chunks in HTTP/2 that could wait.
+        return match facts.origin {
+            Side::Unknown => Answer::CannotTell(WHICH_SIDE),
+            _ => named(CauseId::HopBuffers, Sure::Likely),
+        };
+    }
     if can(Missing::Unchunked, facts.unchunked.is_some()) {
         return Answer::Open(Missing::Unchunked);
     }
@@ -274,8 +299,13 @@ fn one_behind(facts: &Facts, can: Can<'_>) -> Answer {
 
 /// Held to the end, or passed on in buffers.
 fn buffered(facts: &Facts, can: Can<'_>) -> Answer {
+    let nginx = facts.suspect == Some(Software::Nginx);
     if facts.origin == Side::Unknown {
-        return Answer::CannotTell(WHICH_SIDE);
+        return match only_http1(facts) {
+            true if nginx => named(CauseId::TlsGathers, Sure::Likely),
+            true => somewhere(CauseId::HopBuffers),
+            false => Answer::CannotTell(WHICH_SIDE),
+        };
     }
     match facts.header {
         Header::Taken => return named(CauseId::HeaderIgnored, Sure::Certain),
@@ -286,7 +316,14 @@ fn buffered(facts: &Facts, can: Can<'_>) -> Answer {
         return Answer::Open(Missing::WithHeader);
     }
     let no_chunks = facts.close_delimited == Some(true);
-    let nginx = facts.suspect == Some(Software::Nginx);
+    if only_http1(facts) {
+        return match facts.with_header {
+            Some((Verdict::Live, _)) => named(CauseId::TlsGathers, certain_if(!no_chunks)),
+            Some((_, Header::Taken)) => named(CauseId::TlsGathers, Sure::Likely),
+            None if nginx => named(CauseId::TlsGathers, Sure::Likely),
+            _ => named(CauseId::HopBuffers, Sure::Likely),
+        };
+    }
     match facts.with_header {
         Some((Verdict::Live, _)) => named(CauseId::WholeBuffers, certain_if(no_chunks)),
         Some((_, Header::Taken)) if no_chunks => named(CauseId::WholeBuffers, Sure::Likely),
@@ -308,11 +345,13 @@ fn undecided(facts: &Facts, can: Can<'_>) -> Answer {
     if can(Missing::OtherPace, facts.other_pace.is_some()) {
         return Answer::Open(Missing::OtherPace);
     }
-    if facts.may_be_corked && can(Missing::Unchunked, facts.unchunked.is_some()) {
+    // There are no chunks in HTTP/2.
+    let may_be_corked = facts.may_be_corked && facts.over_tls != Some(Protocol::Http2);
+    if may_be_corked && can(Missing::Unchunked, facts.unchunked.is_some()) {
         return Answer::Open(Missing::Unchunked);
     }
     // Bursts that only chunks come in: whatever their times are, chunks wait.
-    if facts.may_be_corked && facts.unchunked == Some(Verdict::Live) {
+    if may_be_corked && facts.unchunked == Some(Verdict::Live) {
         return match facts.origin {
             Side::Unknown => somewhere(CauseId::ChunksCorked),
             Side::Timed { .. } | Side::Beside { shows: Verdict::Live, .. } => {

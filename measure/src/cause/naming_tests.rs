@@ -197,3 +197,42 @@ fn what_a_verdict_says_by_itself_has_its_cause() {
         assert_eq!(name(&Facts::of(shows), &all), certain(cause));
     }
 }
+
+#[test]
+fn what_only_http1_over_tls_holds_is_the_tls_layers() {
+    let over = |protocol, other| Facts {
+        over_tls: Some(protocol),
+        other_http: other,
+        close_delimited: Some(false),
+        ..timed(V::Held)
+    };
+    let asked = over(Protocol::Http11, None);
+    assert_eq!(name(&asked, &all), Answer::Open(Missing::OtherHttp));
+    let only = over(Protocol::Http11, Some(V::Live));
+    assert_eq!(name(&only, &all), Answer::Open(Missing::WithHeader));
+    let cured = Facts { with_header: Some((V::Live, Header::Taken)), ..only.clone() };
+    assert_eq!(name(&cured, &all), certain(CauseId::TlsGathers));
+    let passed = Facts { with_header: Some((V::Held, Header::Passed)), ..only.clone() };
+    assert_eq!(name(&passed, &all), likely(CauseId::HopBuffers));
+    // Held over both is what it is without TLS.
+    let both = Facts {
+        close_delimited: Some(true),
+        with_header: Some((V::Live, Header::Taken)),
+        ..over(Protocol::Http2, Some(V::Held))
+    };
+    assert_eq!(name(&both, &all), certain(CauseId::WholeBuffers));
+    // Where nothing is known of the origin, only whoever ends TLS sees which HTTP is spoken.
+    let foreign = Facts { origin: Side::Unknown, ..only };
+    assert_eq!(name(&foreign, &none), somewhere(CauseId::HopBuffers));
+    let nginx = Facts { suspect: Some(Software::Nginx), ..foreign };
+    assert_eq!(name(&nginx, &none), likely(CauseId::TlsGathers));
+}
+
+#[test]
+fn chunks_are_corked_over_http1_only() {
+    let facts = Facts { over_tls: Some(Protocol::Http2), unchunked: None, ..timed(V::Corked) };
+    let known = Facts { other_http: Some(V::Live), ..facts };
+    assert_eq!(name(&known, &all), likely(CauseId::HopBuffers));
+    let one = Facts { over_tls: Some(Protocol::Http11), unchunked: Some(V::Live), ..known };
+    assert_eq!(name(&one, &all), certain(CauseId::ChunksCorked));
+}

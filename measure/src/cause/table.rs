@@ -10,8 +10,8 @@ pub const CAUSES: &[Cause] = &[
         slug: "chunks-corked",
         name: "chunks wait in the kernel for a full segment or for 200 ms",
         hop: Hop::Path,
-        signature: "bursts about 200 ms apart, or of one segment's bytes; the first token about 200 ms late",
-        evidence: "corked through the hop, live beside it; a close-delimited answer is live through the same hop",
+        signature: "bursts about 200 ms apart, or of one segment's bytes; the first token about 200 ms late; over TLS only for clients that speak HTTP/1.1",
+        evidence: "corked through the hop, live beside it; a close-delimited answer is live through the same hop, over HTTP/1.1",
         cures: cures::CHUNKS_CORKED,
     },
     Cause {
@@ -22,6 +22,15 @@ pub const CAUSES: &[Cause] = &[
         signature: "everything at the end, or bursts of a buffer's size (4 KB by default)",
         evidence: "held with and without an offered encoding, the origin was asked by HTTP/1.0 or closes to mark the end, and X-Accel-Buffering: no makes it live",
         cures: cures::WHOLE_BUFFERS,
+    },
+    Cause {
+        id: CauseId::TlsGathers,
+        slug: "tls-gathers",
+        name: "a hop's TLS layer gathers events until its buffer is full, because over HTTP/1.1 nothing asks it to send",
+        hop: Hop::Path,
+        signature: "over TLS and HTTP/1.1 everything at the end, or bursts of ssl_buffer_size (16 KB by default); live over HTTP/2 and without TLS",
+        evidence: "held over HTTP/1.1 and live over HTTP/2 through the same TLS, the answer the hop gets has chunks, and X-Accel-Buffering: no makes it live",
+        cures: cures::TLS_GATHERS,
     },
     Cause {
         id: CauseId::GzipIntoBuffers,
