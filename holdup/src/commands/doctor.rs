@@ -92,7 +92,7 @@ fn diagnosed(options: &Doctor, native: &mut Native) -> Outcome {
     if options.json {
         print(&record::text(&record)?);
     } else {
-        print(&show::text(&record));
+        print(&(show::text(&record) + &show::next_step(&record, options.out.as_deref())));
     }
     if let Some(folder) = &options.out {
         record::write(folder, &record)?;

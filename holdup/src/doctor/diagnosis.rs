@@ -153,6 +153,7 @@ impl Diagnosis {
                 diagnosis.sure = Some(named.sure);
                 diagnosis.hit = hit::who(evidence, question);
                 diagnosis.cures = cures(named.cause, &evidence.software(question));
+                hit::without_http2(evidence, &mut diagnosis.cures);
                 let second = hit::whole_cure_first(named.cause, evidence, &mut diagnosis.cures);
                 diagnosis.notes.extend(second);
             }

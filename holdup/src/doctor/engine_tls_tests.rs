@@ -24,6 +24,8 @@ fn a_cork_of_chunks_is_named_for_those_who_speak_http1_alone() {
         told.hit.unwrap(),
         "Over HTTP/1.1: corked; over HTTP/2: live. Browsers speak HTTP/2 over TLS and do not see this; clients that speak HTTP/1.1 do."
     );
+    let lines: Vec<&str> = told.cures.iter().map(|cure| &*cure.lines).collect();
+    assert_eq!(lines, ["option http-no-delay"], "HTTP/2 is spoken already");
     // What waits over HTTP/2 is no chunk.
     let mut reverse = fake(|e| shows(if by_http2(e) { V::Corked } else { V::Live }));
     reverse.tls = Some(Protocol::Http2);

@@ -9,6 +9,7 @@ use super::evidence::{Evidence, Run, is_decided};
 use super::experiment::{Client, Experiment};
 
 const PLAIN: &str = "This URL is plain HTTP. Browsers speak HTTP/2 over TLS, and a path may behave differently there: examine its https URL too, if it has one.";
+const FOR_HTTP2: &str = "speak HTTP/2";
 const NO_HTTP3: &str = "HTTP/3 is not asked.";
 const GATHERS_TOO: &str = "Over TLS and HTTP/1.1 nginx gathers short answers for a second reason (tls-gathers), which only proxy_buffering off cures; HTTP/1.1 to the origin cures what HTTP/2 clients see.";
 
@@ -46,6 +47,19 @@ pub(crate) fn who(evidence: &Evidence, question: &Experiment) -> Option<String> 
 pub(crate) fn unasked(evidence: &Evidence) -> String {
     let tls = evidence.runs.iter().any(|run| run.over_tls().is_some());
     if tls { NO_HTTP3.into() } else { PLAIN.into() }
+}
+
+/// Whether it is spoken already, so that switching it on cures nobody.
+fn speaks_http2(evidence: &Evidence) -> bool {
+    evidence.runs.iter().any(|run| run.over_tls() == Some(Protocol::Http2))
+}
+
+/// Leaves out cures that switch HTTP/2 on where it is spoken: the table gives their place as
+/// being for clients that speak it.
+pub(crate) fn without_http2(evidence: &Evidence, cures: &mut Vec<Advice>) {
+    if speaks_http2(evidence) {
+        cures.retain(|cure| !cure.place.ends_with(FOR_HTTP2));
+    }
 }
 
 /// Where nginx holds whoever comes over TLS by HTTP/1.1 in any case, what cures that goes first;

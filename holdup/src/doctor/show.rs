@@ -1,7 +1,10 @@
 //! A diagnosis for people: the evidence as a table, then what it came to.
 
+use std::path::Path;
+
 use comfy_table::CellAlignment;
 use measure::Span;
+use measure::cause::Hop;
 use measure::verdict::Sure;
 
 use super::diagnosis::{Advice, Answer, Diagnosis};
@@ -23,6 +26,20 @@ pub(crate) fn text(record: &Record) -> String {
     text.push_str(&story(&record.diagnosis));
     text.push_str(&footer(record));
     printable(&text)
+}
+
+/// What to do after the change.
+pub(crate) fn next_step(record: &Record, out: Option<&Path>) -> String {
+    let again = match out {
+        Some(folder) => {
+            format!("the same command with --verify {} in place of --out", folder.display())
+        }
+        None => "the same command with --verify DIR, if this one is given --out DIR now".into(),
+    };
+    match record.diagnosis.answer {
+        Answer::Cause => format!("After the change: {again}; it says cured or not.\n"),
+        _ => String::new(),
+    }
 }
 
 /// Without control characters: headers are somebody else's words, and a terminal obeys some.
@@ -79,7 +96,10 @@ fn story(diagnosis: &Diagnosis) -> String {
         }
     };
     if let Some(hop) = &diagnosis.hop {
+        // Whoever passes on what the origin does is no suspect.
+        let cleared = hop == Hop::Origin.name();
         let who = match diagnosis.suspects.as_slice() {
+            _ if cleared => String::new(),
             [] => String::new(),
             some => format!("; headers speak of {}, which is a hint and no proof", some.join(", ")),
         };
