@@ -141,16 +141,25 @@ fn joined(wire: &Arrivals, page: &Page) -> Arrivals {
     page.arrivals(RunId(1), CLOCK, &marks)
 }
 
+static SEEN: PageState = PageState {
+    hidden: false,
+    longest_task_us: 0,
+    reconnects: 0,
+    worker_longest_task_us: None,
+    streams: 0,
+    protocol: None,
+};
+
+fn evidence<'a>(
+    wire: Option<&'a Arrivals>,
+    page: &'a Arrivals,
+    control: Option<&'a Arrivals>,
+) -> Evidence<'a> {
+    Evidence { wire, page, outcome: &Outcome::Complete, sse: false, control, state: &SEEN }
+}
+
 fn side(wire: Option<&Arrivals>, page: &Arrivals, control: Option<&Arrivals>) -> Side {
-    let evidence = Evidence {
-        wire,
-        page,
-        outcome: &Outcome::Complete,
-        sse: false,
-        control,
-        state: &PageState::default(),
-    };
-    judge(&evidence).0
+    judge(&evidence(wire, page, control)).0
 }
 
 #[wasm_bindgen_test]
@@ -183,6 +192,11 @@ fn the_wire_says_first_whose_side_it_is() {
     assert_eq!(side(Some(&held), &of(&held, &page(4, 300)), None), Side::Path);
     // Live on the wire, in fours in the page: not the path's.
     assert_eq!(side(Some(&live), &of(&live, &page(4, 300)), None), Side::Page);
+    // What nobody looked at is nobody's fault.
+    let state = PageState { hidden: true, ..PageState::default() };
+    let own = of(&live, &page(4, 300));
+    let evidence = Evidence { state: &state, ..evidence(Some(&live), &own, None) };
+    assert_eq!(judge(&evidence).0, Side::Unknown);
     // Without a wire nobody is blamed for it.
     assert_eq!(side(None, &of(&held, &page(4, 300)), None), Side::Undivided);
     assert_eq!(side(None, &of(&live, &page(1, 300)), None), Side::Nobody);

@@ -117,6 +117,12 @@ pub fn judge(evidence: &Evidence<'_>) -> (Side, Finding) {
     let finding = of_page(found.finding, &page, &thresholds);
     match finding.name {
         Verdict::Live => (Side::Nobody, finding),
+        // A browser may hold back what nobody looks at: that is no fault of the page's.
+        _ if evidence.state.hidden => {
+            let because = "live on the wire; the tab was hidden meanwhile, so that nothing is said \
+                           of browser and page";
+            (Side::Unknown, Finding::new(Verdict::CannotTell, because))
+        }
         _ => (Side::Page, finding),
     }
 }

@@ -18,8 +18,9 @@ use crate::words::{self, NONE};
 const SCHEMA: &str = "holdup-own/1";
 /// What stands where a secret would.
 const MASK: &str = "***";
-/// Secrets shorter than this are words that stand everywhere.
-const SHORTEST: usize = 4;
+/// Shorter than this a prompt is a word like others, which stands in the document by itself, and
+/// a key is none.
+const SHORTEST: usize = 8;
 
 /// The whole document as a text. A last look takes the key out of it whatever came back with it,
 /// and without `texts` the prompts, too: a service may repeat them in its errors.
