@@ -200,6 +200,12 @@ fn the_wire_says_first_whose_side_it_is() {
     // Without a wire nobody is blamed for it.
     assert_eq!(side(None, &of(&held, &page(4, 300)), None), Side::Undivided);
     assert_eq!(side(None, &of(&live, &page(1, 300)), None), Side::Nobody);
+    // Two of twenty together: the scheduler's.
+    let mut merged = page(1, 300);
+    for place in [3, 9] {
+        merged.came.remove(place);
+    }
+    assert_eq!(side(None, &of(&live, &merged), None), Side::Nobody);
     // Both ways alike: the origin's own.
     assert_eq!(side(Some(&held), &of(&held, &page(4, 300)), Some(&held)), Side::Origin);
     assert_eq!(side(Some(&held), &of(&held, &page(4, 300)), Some(&live)), Side::Path);

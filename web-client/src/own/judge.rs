@@ -3,6 +3,7 @@
 
 use measure::arrivals::{Arrivals, PageState};
 use measure::guards::Guards;
+use measure::units::decimal;
 use measure::verdict::arrivals::{Origin, Sighting, of_arrivals};
 use measure::verdict::{Finding, PageEvidence, Thresholds, of_page};
 use measure::{Reader, Span, Verdict};
@@ -86,6 +87,9 @@ pub fn judge(evidence: &Evidence<'_>) -> (Side, Finding) {
     let thresholds = Thresholds::standard();
     let Some(wire) = evidence.wire else {
         let mut found = look(evidence.page, evidence, &thresholds);
+        if let Some(finding) = now_and_then(&found, evidence.page, &thresholds) {
+            return (Side::Nobody, finding);
+        }
         let side = match side_of(&found) {
             Side::Path => Side::Undivided,
             side => side,
@@ -125,6 +129,22 @@ pub fn judge(evidence: &Evidence<'_>) -> (Side, Finding) {
         }
         _ => (Side::Page, finding),
     }
+}
+
+/// On a page's own thread two events come together now and then: that is the scheduler's, as long
+/// as they are not several at a time.
+fn now_and_then(found: &Sighting, page: &Arrivals, thresholds: &Thresholds) -> Option<Finding> {
+    let per = Figures::of(page, None).per_delivery()?;
+    let open = found.finding.name == Verdict::CannotTell
+        && found.candidates.contains(&Verdict::BufferBursts)
+        && per < thresholds.batched_frames_per_delivery;
+    open.then(|| {
+        let because = format!(
+            "{} events came at a time: two together now and then, as on any page; likely live",
+            decimal(per, 2)
+        );
+        Finding::new(Verdict::Live, because)
+    })
 }
 
 /// A side's arrivals, as the rules want them.
