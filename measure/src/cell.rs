@@ -187,7 +187,10 @@ impl Cell {
         if let Some(pause) = &self.request.pause {
             let window = pause.window_bytes.unwrap_or_default();
             let after = pause.after_bytes;
-            key.push_str(&format!("+stop{}ms-at-{after}B-of-{window}B", pause.pause_us.millis_text()));
+            key.push_str(&format!(
+                "+stop{}ms-at-{after}B-of-{window}B",
+                pause.pause_us.millis_text()
+            ));
         }
         if let Some(prompts) = self.request.prompts {
             key.push_str(&format!("+prompts={}", prompts.name()));

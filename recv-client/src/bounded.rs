@@ -60,6 +60,9 @@ impl<'a> Bounded<'a> {
 impl Socket for Bounded<'_> {
     fn recv(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
         let began = Instant::now();
+        // One wait in several looks: it began with the first of them, and the reader was away
+        // from its socket only between two.
+        let (mut entered, mut returned) = (None, None);
         loop {
             let left = self.some_left()?;
             let silent = self.silence.saturating_sub(began.elapsed());
@@ -68,11 +71,20 @@ impl Socket for Bounded<'_> {
                 wait = wait.min(LOOK);
             }
             self.socket.stream().set_read_timeout(Some(wait))?;
-            let read = self.socket.recv(buffer);
-            match &read {
-                Ok(read) => self.bytes_left = self.bytes_left.saturating_sub(read.bytes as u64),
+            let now = Moment::now().micros();
+            let away = returned.map_or(0, |returned| now - returned);
+            let waits_since = entered.map_or(now, |entered| entered + away);
+            let mut read = self.socket.recv(buffer);
+            match &mut read {
+                Ok(read) => {
+                    self.bytes_left = self.bytes_left.saturating_sub(read.bytes as u64);
+                    if returned.is_some() {
+                        read.entered = Moment::from_micros(waits_since);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if wait < left.min(silent) {
+                        (entered, returned) = (Some(waits_since), Some(Moment::now().micros()));
                         continue;
                     }
                     // The kernel's timer and ours may differ by a tick.
@@ -97,5 +109,34 @@ impl Socket for Bounded<'_> {
             self.stopped = left <= self.silence;
         }
         write
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_wait_in_several_looks_is_one_wait() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let silent = 3 * LOOK;
+        let server = std::thread::spawn(move || {
+            let (mut peer, _) = listener.accept().unwrap();
+            std::thread::sleep(silent);
+            peer.write_all(b"late").unwrap();
+        });
+        let (mut socket, _) = wire::connect(address, &wire::Options::default()).unwrap();
+        let limit = Limit { time: Duration::from_secs(60), bytes: 100 };
+        let call = Stamp(Moment::now().micros());
+        let leave = Some(Arc::new(AtomicBool::new(false)));
+        let mut bounded = Bounded::new(&mut socket, limit, call, limit.time, leave);
+        let read = bounded.recv(&mut [0; 16]).unwrap();
+        server.join().unwrap();
+        // Were it the last look's, the reader would seem to have been away for the others.
+        let waited = read.at.micros() - read.entered.micros();
+        assert!(waited > (2 * LOOK).as_micros() as i64, "{waited} us");
     }
 }
