@@ -12,9 +12,12 @@ use measure::script::{Body, Script};
 use measure::{Ledger, Span, Stamp};
 use wire::http1::ResponseFramer;
 
-/// Most waits that a ledger keeps, 3 KB of them: beside the lines, whose number is known, they come
+/// Most waits that a ledger keeps, 6 KB of them: beside the lines, whose number is known, they come
 /// unasked. A frame whose wait is not kept is late, and its run is not judged.
-const MOST_WAITS: usize = 64;
+const MOST_WAITS: usize = 128;
+/// What is shorter is no wait: a quarter of the least tolerance of lateness, and what a runtime that
+/// has not yet asked a new socket for its state takes to ask.
+const BRIEF: Span = Span::micros(500);
 
 /// A ledger that is being filled.
 pub type SharedLedger = Arc<Mutex<Ledger>>;
@@ -173,10 +176,12 @@ impl Follow {
         if !std::mem::take(&mut self.refused) {
             return;
         }
-        with(&self.ledger, |ledger| {
-            if let Some(wait) = ledger.waits.last_mut().filter(|wait| wait.until.is_none()) {
-                wait.until = Some(at);
+        with(&self.ledger, |ledger| match ledger.waits.last_mut() {
+            Some(wait) if wait.until.is_none() && at - wait.since < BRIEF => {
+                ledger.waits.pop();
             }
+            Some(wait) if wait.until.is_none() => wait.until = Some(at),
+            _ => {}
         });
     }
 

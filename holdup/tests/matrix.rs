@@ -52,7 +52,9 @@ fn relays_are_called_what_they_are_and_everything_is_left_in_the_folder() {
             "cork, fast",
             "honest, a slow reader",
             "honest, four events a write",
-            "honest, no terminal event"
+            "honest, no terminal event",
+            "honest, a reader that stops",
+            "honest, a reader that stops over h2c"
         ]
     );
     for row in rows {
@@ -66,7 +68,7 @@ fn relays_are_called_what_they_are_and_everything_is_left_in_the_folder() {
     assert!(runs(&out).len() > rows.len());
     let judged = run(&["judge", out.to_str().unwrap()]);
     assert_eq!(status(&judged), 0, "{}", stderr(&judged));
-    assert!(std::fs::read_to_string(&junit).unwrap().contains("tests=\"9\""));
+    assert!(std::fs::read_to_string(&junit).unwrap().contains("tests=\"11\""));
     let summary = std::fs::read_to_string(&markdown).unwrap();
     assert!(summary.contains("| honest | live | 1 |"), "{summary}");
     let causes = run(&["causes", out.to_str().unwrap()]);

@@ -42,8 +42,9 @@ fn cell(truth: &Truth, endpoint: &str) -> Cell {
             upstream_protocol: (endpoint != DIRECT).then(|| "http/1.1".into()),
             accept_encoding: truth.offers.map(String::from),
             slow: truth.slow,
+            pause: truth.stop.map(|stop| stop.pause),
             prompts: (truth.stream == Stream::Unended).then_some(Prompts::Unended),
-            ..Request::plain()
+            ..protocol(truth)
         },
         link: Link { mss: Some(ETHERNET_MSS), pooled: None, nagle: script.nagle },
         concurrency: 1,
@@ -51,6 +52,12 @@ fn cell(truth: &Truth, endpoint: &str) -> Cell {
         page_work_us: None,
         script,
     }
+}
+
+fn protocol(truth: &Truth) -> Request {
+    let plain = Request::plain();
+    let spoken = truth.stop.map(|stop| stop.protocol.name().to_string());
+    Request { client_protocol: spoken.unwrap_or(plain.client_protocol), ..plain }
 }
 
 /// The truth that a run belongs to; none for a control's.
@@ -82,7 +89,7 @@ pub(super) fn rows(truths: &[Truth], runs: &[RunRecord], endpoints: &[Endpoint])
             own.iter().map(|(run, judged)| (*run, judged)).collect();
         row.count(&counted);
         // Of a reader that is slow on purpose one knows it; its arrivals are its own pace.
-        if truth.way.has_ledger() && truth.slow.is_none() {
+        if truth.way.has_ledger() && truth.slow.is_none() && truth.stop.is_none() {
             let control = cell(truth, DIRECT).id();
             // What a guard of the ledger's side excluded was late itself.
             let accepted: Vec<&RunRecord> =

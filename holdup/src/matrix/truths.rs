@@ -2,9 +2,10 @@
 //! verdict is known without measuring it.
 
 use measure::cause::CauseId;
-use measure::cell::Slow;
+use measure::cell::{Pause, Slow};
 use measure::plan::BROWSER_ENCODINGS;
 use measure::prompts::Prompts;
+use measure::transport::ClientProtocol;
 use measure::script::{Framing, Header};
 use measure::verdict::Verdict;
 use measure::{Script, Span};
@@ -48,6 +49,13 @@ impl Way {
     }
 }
 
+/// A reader's stop on purpose, and what it speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) protocol: ClientProtocol,
+    pub(crate) pause: Pause,
+}
+
 /// One stream and what it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Truth {
@@ -57,6 +65,8 @@ pub(crate) struct Truth {
     pub(crate) offers: Option<&'static str>,
     /// How slowly its reader reads on purpose.
     pub(crate) slow: Option<Slow>,
+    /// Where its reader stops on purpose.
+    pub(crate) stop: Option<Stop>,
     pub(crate) verdict: Verdict,
     /// The cause; none for a clean path.
     pub(crate) cause: Option<CauseId>,
@@ -79,6 +89,13 @@ impl Truth {
         if self.slow.is_some() {
             name.push_str(", a slow reader");
         }
+        if let Some(stop) = self.stop {
+            let protocol = match stop.protocol {
+                ClientProtocol::Http11 => "",
+                other => &format!(" over {}", other.name()),
+            };
+            name.push_str(&format!(", a reader that stops{protocol}"));
+        }
         name
     }
 
@@ -95,6 +112,15 @@ impl Truth {
     fn read_slowly(self) -> Truth {
         let slow = Slow { read_bytes: 65_536, pause_us: Span::millis(300) };
         Truth { slow: Some(slow), ..self }
+    }
+
+    /// Stop for a second after 64 KB, with a window of what HTTP/2 begins with where it has one:
+    /// what comes due meanwhile is more than sockets hold.
+    fn stopping(self, protocol: ClientProtocol) -> Truth {
+        let window = (protocol != ClientProtocol::Http11).then_some(65_535);
+        let (after, time) = (65_536, Span::millis(1_000));
+        let pause = Pause { after_bytes: after, pause_us: time, window_bytes: window };
+        Truth { stream: Stream::Wide, stop: Some(Stop { protocol, pause }), ..self }
     }
 
     fn playing(self, stream: Stream) -> Truth {
@@ -123,6 +149,8 @@ pub(crate) enum Stream {
     Halves,
     /// Four events in each write.
     Batched,
+    /// 200 events of 64 KB, 10 ms apart: 6 MB a second.
+    Wide,
     /// A chat answer of nine events, 100 ms apart, that ends well-formed without its terminal one.
     Unended,
 }
@@ -140,6 +168,7 @@ impl Stream {
             Stream::Medium => "700 B events",
             Stream::Halves => "events in halves",
             Stream::Batched => "four events a write",
+            Stream::Wide => "",
             Stream::Unended => "no terminal event",
         }
     }
@@ -163,18 +192,41 @@ impl Stream {
             Stream::Medium => paced(8, 100, 700),
             Stream::Halves => named("halves"),
             Stream::Batched => named("batched"),
+            Stream::Wide => paced(200, 10, 65_536),
             Stream::Unended => Prompts::Unended.script(),
         }
     }
 }
 
 fn truth(way: Way, verdict: Verdict, because: &'static str) -> Truth {
-    Truth { way, stream: Stream::Usual, offers: None, slow: None, verdict, cause: None, because }
+    let stream = Stream::Usual;
+    Truth { way, stream, offers: None, slow: None, stop: None, verdict, cause: None, because }
 }
 
 /// All of them.
 pub(crate) fn all() -> Vec<Truth> {
-    [relays(), live(), held(), origins(), ends()].concat()
+    [relays(), live(), held(), origins(), ends(), stops()].concat()
+}
+
+/// Readers that stop on purpose.
+fn stops() -> Vec<Truth> {
+    const HONEST: Way = Way::Relay(Behaviour::Honest);
+    let stops = |way, protocol, because| {
+        truth(way, Verdict::FlowControl, because).by(CauseId::SlowReader).stopping(protocol)
+    };
+    let (h1, h2c) = (ClientProtocol::Http11, ClientProtocol::Http2Clear);
+    let full = "the reader takes nothing for a second, and the buffers between are full by then";
+    vec![
+        stops(HONEST, h1, full),
+        stops(HONEST, h2c, "the reader gives nothing back to a window of 65,535 bytes"),
+        stops(Way::Proxy("nginx-buffering-off"), h1, full),
+        stops(Way::Proxy("haproxy-no-delay"), h1, full),
+        // It takes all that it is given, into a file if need be: only the reader waited.
+        Truth {
+            verdict: Verdict::Live,
+            ..stops(Way::Proxy("nginx"), h1, "proxy_buffering: what is not taken goes to a file")
+        },
+    ]
 }
 
 fn relays() -> Vec<Truth> {

@@ -383,7 +383,7 @@ pub(super) const SLOW_READER: &[Cure] = &[Cure {
     software: Software::Page,
     versions: "all",
     place: "the read loop",
-    lines: "read on at once, and do the work of an event elsewhere",
+    lines: "read on at once, and do the work of an event elsewhere; cancel streams that nobody reads: one of them can use up the window of a whole HTTP/2 connection",
     price: "events wait in the reader's own memory instead",
     ..DOCUMENTED
 }];

@@ -196,6 +196,9 @@ fn what_a_verdict_says_by_itself_has_its_cause() {
     ] {
         assert_eq!(name(&Facts::of(shows), &all), certain(cause));
     }
+    // Whose window was used up, is not known.
+    let stops = Named { cause: CauseId::SlowReader, sure: Sure::Likely, hop: None };
+    assert_eq!(name(&Facts::of(V::FlowControl), &all), Answer::Named(stops));
 }
 
 #[test]

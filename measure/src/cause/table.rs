@@ -125,10 +125,10 @@ pub const CAUSES: &[Cause] = &[
     Cause {
         id: CauseId::SlowReader,
         slug: "slow-reader",
-        name: "the reader does not take what has come, and the window closes",
+        name: "the reader, or a hop for its sake, does not take what has come, and a window is used up",
         hop: Hop::Reader,
         signature: "a stop after one window's bytes on a healthy connection",
-        evidence: "another reader of the same stream is live at the same time",
+        evidence: "the origin was refused a write, by its socket or for want of an HTTP/2 window, nothing arrived meanwhile, and then it went on",
         cures: cures::SLOW_READER,
     },
     Cause {

@@ -56,3 +56,7 @@ fn usual_gap(m: &Measurement) -> Span {
     stats::sort(&mut gaps);
     nearest_rank(&gaps, 0.9).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;
