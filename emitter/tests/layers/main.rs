@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod client;
+mod windows;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
