@@ -286,7 +286,15 @@ fn classify(
     }
     let timed_out = matches!(arrivals.end, End::TimedOut { .. });
     if timed_out && (events == 0 || !left) {
-        return or_alone(Stop::Silent { limit, events }, !through);
+        let last = arrivals.deliveries.last().map(|delivery| delivery.at);
+        let silent = last.map_or(limit, |last| arrivals.ended - last);
+        // Paused for less than half of the time, it was still at it.
+        let stop = match events > 0 && silent.as_micros() * 2 < limit.as_micros() {
+            true => Stop::Longer { limit, events },
+            false if events > 0 => Stop::Silent { limit: silent, events },
+            false => Stop::Silent { limit, events },
+        };
+        return or_alone(stop, !through);
     }
     if events == 0 && media != EVENT_STREAM {
         return or_alone(Stop::NoStream { content_type }, varied);

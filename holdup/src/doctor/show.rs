@@ -5,7 +5,7 @@ use std::path::Path;
 use comfy_table::CellAlignment;
 use measure::Span;
 use measure::cause::Hop;
-use measure::verdict::Sure;
+use measure::verdict::{Sure, Verdict};
 
 use super::diagnosis::{Advice, Answer, Diagnosis};
 use super::record::{Line, Record};
@@ -23,6 +23,7 @@ pub(crate) fn text(record: &Record) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
+    text.push_str(&taken_away(&record.evidence));
     text.push_str(&story(&record.diagnosis));
     text.push_str(&footer(record));
     printable(&text)
@@ -62,6 +63,20 @@ fn evidence(lines: &[Line]) -> String {
         }
     }
     table::lines(&table)
+}
+
+/// Why a line shows nothing, each reason once.
+fn taken_away(lines: &[Line]) -> String {
+    let shown = |line: &&Line| matches!(line.shows, Verdict::Void | Verdict::Failed);
+    let mut said: Vec<String> = Vec::new();
+    for line in lines.iter().filter(shown) {
+        let text = format!("{}: {}: {}", line.name, line.shows.name(), sentence(&line.because));
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.iter().map(|text| format!("{text}\n")).collect::<String>()
+        + if said.is_empty() { "" } else { "\n" }
 }
 
 fn row(line: &Line) -> [String; 6] {
@@ -181,7 +196,9 @@ fn footer(record: &Record) -> String {
 /// What a verification came to, in lines.
 pub(crate) fn verified(verified: &Verified) -> String {
     let mut text = evidence(&verified.evidence);
-    text.push_str(&format!("\n{}.\n", capital(&verified.name)));
+    text.push('\n');
+    text.push_str(&taken_away(&verified.evidence));
+    text.push_str(&format!("{}.\n", capital(&verified.name)));
     for line in &verified.because {
         text.push_str(&format!("  {}\n", sentence(line)));
     }
@@ -223,7 +240,8 @@ pub(crate) fn markdown(title: &str, lines: &[Line], story: &str) -> String {
 /// Writes the files for CI.
 pub(crate) fn files(files: &Files, record: &Record) -> Result<(), Problem> {
     let diagnosis = &record.diagnosis;
-    let story = format!("{}{}", story(diagnosis), footer(record));
+    let away = taken_away(&record.evidence);
+    let story = format!("{away}{}{}", story(diagnosis), footer(record));
     let markdown = markdown(&format!("Doctor: {}", record.url), &record.evidence, &story);
     files.put("doctor", &markdown, &[case(record, diagnosis.answer, &diagnosis.name, &story)])
 }

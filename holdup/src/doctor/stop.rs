@@ -60,6 +60,13 @@ pub(crate) enum Stop {
         /// How many events had come.
         events: u32,
     },
+    /// It was still sending when no more was read.
+    Longer {
+        /// After how long.
+        limit: Span,
+        /// How many events had come.
+        events: u32,
+    },
     /// A clock or the emitter changed under the measurement.
     Shifted {
         /// What changed.
@@ -108,6 +115,10 @@ impl fmt::Display for Stop {
             Stop::Silent { limit, events } => {
                 write!(f, "it went silent for {limit} after {events} events")
             }
+            Stop::Longer { limit, events } => write!(
+                f,
+                "its stream goes on after {limit} ({events} events so far): allow more by --seconds"
+            ),
             Stop::Shifted { what } => write!(f, "{what}: examine it again"),
             Stop::Interrupted => f.write_str("interrupted"),
         }

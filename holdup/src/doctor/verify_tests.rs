@@ -35,8 +35,17 @@ fn after(
     rule: impl Fn(&Experiment, usize) -> Result<Verdict, Stop>,
     left: u32,
 ) -> (Verified, Vec<String>) {
+    also_held(None, rule, left)
+}
+
+/// The same where another experiment was held besides.
+fn also_held(
+    also: Option<Experiment>,
+    rule: impl Fn(&Experiment, usize) -> Result<Verdict, Stop>,
+    left: u32,
+) -> (Verified, Vec<String>) {
     let question = Experiment::of(Client::Curl);
-    let earlier = Earlier { cause: CauseId::WholeBuffers, question, also: None };
+    let earlier = Earlier { cause: CauseId::WholeBuffers, question, also };
     let mut fake = Fake(rule, left, Vec::new());
     let verified = verify(&earlier, &mut fake, &mut |_| ());
     (verified, fake.2)
@@ -60,7 +69,20 @@ fn what_is_still_held_is_not_cured_and_says_where_to_look() {
     };
     let (verified, _) = after(browser, 20);
     assert_eq!(verified.cured, Cured::No);
-    assert!(verified.name.ends_with("held as a browser asks"), "{}", verified.name);
+    assert!(verified.name.ends_with("held as a browser's fetch"), "{}", verified.name);
+}
+
+#[test]
+fn who_was_held_by_the_other_http_is_asked_for_too() {
+    let curl = Experiment::of(Client::Curl);
+    let one = Experiment { http: crate::doctor::experiment::Speak::One, ..curl };
+    let (verified, played) = also_held(Some(one), |_, _| Ok(Verdict::Live), 20);
+    assert_eq!(verified.cured, Cured::Yes, "{verified:?}");
+    assert_eq!(played.last().unwrap(), "as curl, HTTP/1.1 alone");
+    let half = |e: &Experiment, _| Ok(if *e == one { Verdict::Held } else { Verdict::Live });
+    let (verified, _) = also_held(Some(one), half, 20);
+    assert_eq!(verified.cured, Cured::No);
+    assert!(verified.name.ends_with("held as curl, HTTP/1.1 alone"), "{}", verified.name);
 }
 
 #[test]
