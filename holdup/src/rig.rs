@@ -15,6 +15,7 @@ use measure::transport::ClientProtocol;
 use proxies::{Probe, Proxies, Running, Source, StartOptions};
 
 use tap::record::Records;
+use tap::sealed::Sealed;
 use tap::{Behaviour, Tap};
 
 use crate::cli;
@@ -31,11 +32,22 @@ pub(crate) struct Rig {
     direct_tls: Option<SocketAddr>,
     /// What endpoints that speak TLS show.
     leaf: Option<Arc<Leaf>>,
-    /// Each with its endpoint and the segment size on its way there.
-    taps: Vec<(String, Option<u32>, Tap)>,
+    /// Endpoints that speak TLS.
+    tls: Vec<String>,
+    taps: Vec<Tapped>,
     probes: BTreeMap<String, Probe>,
     // Held so that they run; dropped with the rig.
     _running: Vec<Running>,
+}
+
+/// A tap before an endpoint.
+struct Tapped {
+    endpoint: String,
+    /// Segment size on its way there.
+    mss: Option<u32>,
+    /// Whether what passes it is TLS.
+    tls: bool,
+    tap: Tap,
 }
 
 impl Rig {
@@ -79,6 +91,7 @@ impl Rig {
             addresses: [(DIRECT.to_string(), emitter)].into(),
             direct_tls: secured.map(|(address, _)| address),
             leaf: secured.map(|(_, secured)| secured.leaf()),
+            tls: Vec::new(),
             taps: Vec::new(),
             probes: BTreeMap::new(),
             _running: Vec::new(),
@@ -97,10 +110,11 @@ impl Rig {
         endpoint: &str,
         upstream: SocketAddr,
     ) {
-        let label = proxies
-            .registry()
-            .endpoint(endpoint)
-            .map_or(String::new(), |endpoint| endpoint.label.clone());
+        let known = proxies.registry().endpoint(endpoint);
+        if known.as_ref().is_ok_and(|known| known.tls) {
+            self.tls.push(name.into());
+        }
+        let label = known.map_or(String::new(), |endpoint| endpoint.label.clone());
         match start_one(proxies, endpoint, upstream, self.leaf.clone()) {
             Ok(running) => {
                 self.addresses.insert(name.into(), running.listen());
@@ -155,7 +169,7 @@ impl Rig {
             label: "a relay of our own".into(),
             ..Endpoint::direct()
         });
-        self.taps.push((name.clone(), mss, tap));
+        self.taps.push(Tapped { endpoint: name.clone(), mss, tls: false, tap });
         Ok(name)
     }
 
@@ -165,10 +179,19 @@ impl Rig {
     pub(crate) fn tap(&mut self, listen: IpAddr, mss: Option<u32>) -> std::io::Result<()> {
         let mut sizes = vec![mss];
         sizes.extend([Some(ETHERNET_MSS), None].into_iter().filter(|size| *size != mss));
-        for (name, upstream) in &self.addresses {
-            for size in &sizes {
-                let tap = Tap::start((listen, 0).into(), *upstream, Behaviour::Honest, *size)?;
-                self.taps.push((name.clone(), *size, tap));
+        let ways = self.addresses.iter().map(|(name, address)| {
+            let tls = self.tls.contains(name);
+            (name.clone(), *address, tls)
+        });
+        let direct = self.direct_tls.map(|address| (DIRECT.to_string(), address, true));
+        for (endpoint, upstream, tls) in ways.chain(direct).collect::<Vec<_>>() {
+            for mss in sizes.iter().copied() {
+                let listen = (listen, 0).into();
+                let tap = match tls {
+                    true => Tap::before_tls(listen, upstream, mss)?,
+                    false => Tap::start(listen, upstream, Behaviour::Honest, mss)?,
+                };
+                self.taps.push(Tapped { endpoint: endpoint.clone(), mss, tls, tap });
             }
         }
         Ok(())
@@ -181,10 +204,14 @@ impl Rig {
             ways: self
                 .taps
                 .iter()
-                .filter(|(name, ..)| *name == endpoint.name)
-                .map(|(_, mss, tap)| Way {
-                    mss: *mss,
-                    origin: format!("http://{host}:{}", tap.address().port()),
+                .filter(|own| own.endpoint == endpoint.name)
+                .map(|own| Way {
+                    mss: own.mss,
+                    origin: format!(
+                        "http{}://{host}:{}",
+                        if own.tls { "s" } else { "" },
+                        own.tap.address().port()
+                    ),
                 })
                 .collect(),
         };
@@ -206,13 +233,26 @@ impl Rig {
 
     /// Every address at which something of the rig listens.
     pub(crate) fn listening(&self) -> Vec<SocketAddr> {
-        let taps = self.taps.iter().map(|(_, _, tap)| tap.address());
+        let taps = self.taps.iter().map(|own| own.tap.address());
         self.addresses.values().copied().chain(taps).collect()
     }
 
     /// What the taps note.
     pub(crate) fn records(&self) -> Vec<Records> {
-        self.taps.iter().map(|(_, _, tap)| tap.records().clone()).collect()
+        self.taps.iter().filter(|own| !own.tls).map(|own| own.tap.records().clone()).collect()
+    }
+
+    /// What the taps before TLS note, by their ports.
+    pub(crate) fn sealed(&self) -> BTreeMap<u16, Sealed> {
+        let sealed = self.taps.iter().filter_map(|own| {
+            Some((own.tap.address().port(), own.tap.sealed()?.clone()))
+        });
+        sealed.collect()
+    }
+
+    /// Where the emitter itself speaks TLS.
+    pub(crate) fn direct_tls(&self) -> Option<SocketAddr> {
+        self.direct_tls
     }
 
     /// A look at an endpoint's own processes; `None` for one without.

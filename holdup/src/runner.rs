@@ -76,6 +76,7 @@ impl Executor for Native<'_> {
                 ledger: None,
                 arrivals,
                 wire: None,
+                wire_unknown: None,
                 proxy: None,
             };
         };
@@ -84,10 +85,7 @@ impl Executor for Native<'_> {
         if protocol.is_some_and(ClientProtocol::is_tls) {
             ask.secure = self.secured.map(Secured::secure);
         }
-        ask.http = match protocol {
-            Some(ClientProtocol::Http2 | ClientProtocol::Http2Clear) => Http::Two,
-            _ => Http::One,
-        };
+        ask.http = protocol.map_or(Http::One, http);
         ask.headers = cell.request.headers;
         ask.accept_encoding.clone_from(&cell.request.accept_encoding);
         ask.options.segment = cell.link.mss;
@@ -117,7 +115,16 @@ impl Executor for Native<'_> {
         };
         let proxy = watch.map(Watch::end);
         let ledger = ledger_of(self.emitter, run);
-        RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None, proxy }
+        RunRecord {
+            cell: cell.id(),
+            round,
+            position,
+            ledger,
+            arrivals,
+            wire: None,
+            wire_unknown: None,
+            proxy,
+        }
     }
 }
 
@@ -139,6 +146,14 @@ pub(crate) fn read(ask: &Ask, run: RunId) -> Arrivals {
         // A panic of the reader is ours, not the endpoint's: it goes on.
         reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// What is spoken above the connection.
+pub(crate) fn http(protocol: ClientProtocol) -> Http {
+    match protocol {
+        ClientProtocol::Http2 | ClientProtocol::Http2Clear => Http::Two,
+        ClientProtocol::Http11 | ClientProtocol::Http11Tls => Http::One,
+    }
 }
 
 /// Path and query that play a cell's script under a run id.
@@ -192,6 +207,7 @@ mod tests {
                 ledger: None,
                 arrivals,
                 wire: None,
+                wire_unknown: None,
                 proxy: None,
             }
         }

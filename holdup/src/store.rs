@@ -121,6 +121,7 @@ mod tests {
             ledger: None,
             arrivals: Arrivals::begin(RunId(1), Reader::Recv, Stamp(0)),
             wire: None,
+            wire_unknown: None,
             proxy: None,
         }
     }

@@ -100,6 +100,11 @@ impl Request {
         ClientProtocol::from_name(&self.client_protocol)
     }
 
+    /// Whether it goes over TLS.
+    pub fn is_tls(&self) -> bool {
+        self.protocol().is_some_and(ClientProtocol::is_tls)
+    }
+
     /// HTTP/1.1 with plain headers and no `Accept-Encoding`.
     pub fn plain() -> Request {
         Request {
@@ -223,6 +228,7 @@ impl Cell {
             && other.reader.in_browser()
             && self.endpoint == other.endpoint
             && self.link.mss == other.link.mss
+            && self.request.client_protocol == other.request.client_protocol
             && self.script == other.script
     }
 

@@ -108,7 +108,7 @@ impl Exclusion {
 }
 
 /// The protocol that a reader says it spoke; absent where it cannot know.
-fn spoken(arrivals: &Arrivals) -> Option<&str> {
+pub(crate) fn spoken(arrivals: &Arrivals) -> Option<&str> {
     let native = arrivals.transport.as_ref().and_then(|transport| transport.protocol);
     let page = arrivals.page.as_ref().and_then(|page| page.protocol.as_deref());
     native.map(Protocol::name).or(page).filter(|name| !name.is_empty())

@@ -30,9 +30,11 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// The origin of the way with that segment size.
-    pub fn origin(&self, mss: Option<u32>) -> Option<&str> {
-        self.ways.iter().find(|way| way.mss == mss).map(|way| way.origin.as_str())
+    /// The origin of the way that a cell takes: with its segment size, over TLS or not.
+    pub fn origin(&self, cell: &Cell) -> Option<&str> {
+        let tls = cell.request.is_tls();
+        let fits = |way: &&Way| way.mss == cell.link.mss && way.is_tls() == tls;
+        self.ways.iter().find(fits).map(|way| way.origin.as_str())
     }
 }
 
@@ -41,8 +43,15 @@ impl Lane {
 pub struct Way {
     /// Segment payload on the tap's connection to the proxy; absent for loopback's own.
     pub mss: Option<u32>,
-    /// The tap's origin, such as `http://127.0.0.1:4711`.
+    /// The tap's origin, such as `http://127.0.0.1:4711`; of a scheme with TLS where the lane
+    /// speaks it.
     pub origin: String,
+}
+
+impl Way {
+    fn is_tls(&self) -> bool {
+        self.origin.starts_with("https")
+    }
 }
 
 /// What stands behind the page.
@@ -303,14 +312,16 @@ impl Settings {
             .collect();
         let mut plan =
             Plan::preset(&self.preset, &self.endpoints, &readers, mss, self.runs, self.seed)?;
-        plan.cells.retain(|cell| lanes.runs(&cell.endpoint));
+        plan.cells.retain(|cell| lanes.runs(cell));
         if let Some(cell) = plan.cells.iter().find(|cell| !lanes.has_way(cell)) {
             let text = |mss: Option<u32>| {
                 mss.map_or("loopback's own size".into(), |bytes| format!("{bytes} bytes"))
             };
             let of_lane = lanes.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint);
             let ways = of_lane.map_or(&[][..], |lane| &lane.ways);
-            let there: Vec<String> = ways.iter().map(|way| text(way.mss)).collect();
+            let tls = cell.request.is_tls();
+            let there: Vec<String> =
+                ways.iter().filter(|way| way.is_tls() == tls).map(|way| text(way.mss)).collect();
             return Err(SettingsError::Segment(text(cell.link.mss), there.join(", ")));
         }
         for cell in &mut plan.cells {
@@ -340,15 +351,17 @@ impl Settings {
 }
 
 impl Lanes {
-    /// Whether an endpoint is there and started.
-    fn runs(&self, endpoint: &str) -> bool {
-        self.lanes.iter().any(|lane| lane.endpoint.name == endpoint && !lane.ways.is_empty())
+    /// Whether a cell's endpoint is there and started, and speaks TLS where the cell does.
+    fn runs(&self, cell: &Cell) -> bool {
+        let tls = cell.request.is_tls();
+        let mut of_name = self.lanes.iter().filter(|lane| lane.endpoint.name == cell.endpoint);
+        of_name.any(|lane| lane.ways.iter().any(|way| way.is_tls() == tls))
     }
 
     /// Whether a cell's endpoint can be reached over its link.
     fn has_way(&self, cell: &Cell) -> bool {
         let lane = self.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint);
-        lane.is_some_and(|lane| lane.origin(cell.link.mss).is_some())
+        lane.is_some_and(|lane| lane.origin(cell).is_some())
     }
 }
 

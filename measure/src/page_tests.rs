@@ -77,7 +77,7 @@ fn what_cannot_be_followed_is_named() {
         ),
         (
             ("preset", "x"),
-            "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, busy-page, connection-limit, published",
+            "no preset is called \"x\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, busy-page, connection-limit, protocols, published",
         ),
         (("colour", "red"), "no setting is called \"colour\""),
         (("frames", "0"), "frames is 0: it must be from 1 to 99999"),

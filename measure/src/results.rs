@@ -118,6 +118,9 @@ pub struct RunRecord {
     /// The tap's side of the same stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Arrivals>,
+    /// Why the tap cannot tell what it saw of the stream: under TLS it sees sizes and times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_unknown: Option<String>,
     /// The proxy's own process, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxySide>,
@@ -330,9 +333,10 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
     let ledger = run.ledger.as_ref();
     let mut measurement = Measurement::join(ledger, &run.arrivals).of_cell(cell);
     let wire = run.wire.as_ref().map(|wire| Measurement::join(ledger, wire).of_cell(cell));
+    let mut own_holds = Vec::new();
     if cell.reader.in_browser() {
         // The path is judged on the wire or not at all: a browser's own batching is not its.
-        measurement.holds.clear();
+        own_holds = std::mem::take(&mut measurement.holds);
     }
     let mut page = cell
         .reader
@@ -340,6 +344,10 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
         .then(|| stations::of(cell, run, guards, measurement.frames_per_read()));
     if page.as_ref().is_some_and(|page| page.voids_reader) {
         measurement.forget_page_figures();
+        own_holds.clear();
+    }
+    if !cell.request.is_tls() || wire.is_some() {
+        own_holds.clear();
     }
     let exclusion = guards
         .check(cell, ledger, &run.arrivals)
@@ -363,6 +371,9 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
         cpu_us: run.proxy.as_ref().and_then(|proxy| proxy.cpu_us),
         clock_uncertainty: run.arrivals.clock.map(|clock| clock.uncertainty()),
         temp_file_bytes: run.proxy.as_ref().and_then(|proxy| proxy.temp_file_bytes),
+        protocol: crate::guards::spoken(&run.arrivals).map(String::from),
+        wire_unknown: run.wire_unknown.clone(),
+        own_holds,
         measurement,
         wire,
         exclusion,

@@ -21,6 +21,7 @@ fn record(cell: &Cell, round: u32, arrivals: Arrivals, ledger: Ledger) -> RunRec
         ledger: Some(ledger),
         arrivals,
         wire: None,
+        wire_unknown: None,
         proxy: None,
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{PageState, Reader};
 use crate::guards::Exclusion;
-use crate::measurement::{Measurement, Outcome};
+use crate::measurement::{Hold, Measurement, Outcome};
 use crate::stats::{RatioSpread, Spread};
 use crate::units::Span;
 use crate::verdict::{self, Finding, PageEvidence, Thresholds, Verdict};
@@ -63,6 +63,12 @@ pub struct Summary {
     /// The tap's own frames per read of the same streams, for a browser's cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_frames_per_read: Option<RatioSpread>,
+    /// The protocol that was negotiated, in a browser's cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negotiated: Option<String>,
+    /// Why the tap's side of the streams is missing, by the first that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_unknown: Option<String>,
     /// Bytes of the response's head, median over runs (native readers).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_bytes: Option<u64>,
@@ -200,6 +206,13 @@ pub struct JudgedRun {
     pub measurement: Measurement,
     /// What the tap saw of the same stream, for a browser's run.
     pub wire: Option<Measurement>,
+    /// Why it could not tell.
+    pub wire_unknown: Option<String>,
+    /// How long each frame took to a reader in a browser whose stream no tap could follow: path
+    /// and browser in one, so that it shows what was live, and of nothing else whose it was.
+    pub own_holds: Vec<Hold>,
+    /// The protocol that the reader says it spoke; absent where it does not tell.
+    pub protocol: Option<String>,
     /// Handler less the tap's write for each frame (`b − f`).
     pub browser_holds: Vec<Span>,
     /// The tap's write less the kernel's stamp for each delivery (`f − k`).
@@ -309,6 +322,11 @@ pub fn summarise(runs: &[JudgedRun], floor: Option<Span>, thresholds: &Threshold
         wire_frames_per_read: RatioSpread::of(
             complete().filter_map(|run| run.wire.as_ref()?.frames_per_read()),
         ),
+        negotiated: runs
+            .iter()
+            .filter(|run| run.browser.is_some())
+            .find_map(|run| run.protocol.clone()),
+        wire_unknown: accepted(runs).find_map(|run| run.wire_unknown.clone()),
         head_bytes: middle(complete().filter_map(|run| run.head_bytes)),
         first_hold_us: Spread::of(
             complete().filter_map(|run| run.path().holds.first()).map(|hold| hold.after),
@@ -354,7 +372,10 @@ fn middle(figures: impl Iterator<Item = u64>) -> Option<u64> {
 impl JudgedRun {
     /// What the run shows: the path first, then browser and page.
     pub(crate) fn finding(&self, thresholds: &Thresholds) -> Finding {
-        let path = verdict::of_run(self.path_evidence(), thresholds);
+        let path = match self.own_holds.as_slice() {
+            [] => verdict::of_run(self.path_evidence(), thresholds),
+            own => verdict::without_wire(&self.measurement, own, thresholds),
+        };
         let Some(side) = &self.browser else { return path };
         let evidence = PageEvidence {
             reader: side.reader,

@@ -71,6 +71,11 @@ impl ClientProtocol {
         matches!(self, ClientProtocol::Http11Tls | ClientProtocol::Http2)
     }
 
+    /// Whether a browser can be made to speak it.
+    pub fn in_browser(self) -> bool {
+        matches!(self, ClientProtocol::Http11 | ClientProtocol::Http2)
+    }
+
     /// Whether what a reader says it spoke (`http/1.0`, `http/1.1`, `h2`, `h3`: the names of ALPN
     /// and of Resource Timing) is this. A server that answers HTTP/1.0 was still asked in HTTP/1.1.
     pub fn is_spoken(self, spoken: &str) -> bool {

@@ -15,7 +15,7 @@ mod thresholds;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measurement::{Measurement, Outcome};
+use crate::measurement::{Hold, Measurement, Outcome};
 use crate::stats::{self, nearest_rank};
 use crate::units::{Span, decimal};
 
@@ -123,6 +123,28 @@ pub fn of_run(measurement: &Measurement, thresholds: &Thresholds) -> Finding {
     match &measurement.type_changed {
         Some(change) => type_changed(found, change),
         None => found,
+    }
+}
+
+/// What a browser's run shows that no tap could follow: what came to the page at once was held
+/// by nobody; of anything else it cannot be said whether path or browser held it.
+pub fn without_wire(own: &Measurement, holds: &[Hold], thresholds: &Thresholds) -> Finding {
+    let seen = Measurement { holds: holds.to_vec(), ..own.clone() };
+    let found = of_run(&seen, thresholds);
+    match found.name {
+        Verdict::Held
+        | Verdict::Corked
+        | Verdict::BufferBursts
+        | Verdict::OneBehind
+        | Verdict::BatchedAtOrigin => Finding::new(
+            Verdict::CannotTell,
+            format!(
+                "{} as the page saw it, {}; path or browser, which the wire's side would tell",
+                found.name.name(),
+                found.because
+            ),
+        ),
+        _ => found,
     }
 }
 

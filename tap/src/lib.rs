@@ -4,10 +4,12 @@
 //!
 //! A tap forwards first and understands HTTP afterwards: [`relay`] moves bytes, [`record`] joins
 //! them to runs, [`behaviour`] is what a relay does with the answer's bytes in between.
+//! Before TLS nothing is understood: [`sealed`] notes sizes and times.
 
 pub mod behaviour;
 pub mod record;
 pub mod relay;
+pub mod sealed;
 
 pub use behaviour::Behaviour;
 pub use relay::Tap;

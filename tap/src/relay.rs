@@ -16,12 +16,14 @@ use std::os::fd::AsRawFd;
 use wire::{Moment, Options, RECV_BUFFER, Socket, TcpSocket};
 
 use crate::behaviour::{Behaviour, Hold};
+use crate::sealed::{Direction, Sealed};
 use crate::record::{Answers, Asked, Records, Requests, note_segment};
 
 /// A listening relay. Dropping it stops accepting; connections end with their peers.
 pub struct Tap {
     address: SocketAddr,
     records: Records,
+    sealed: Option<Sealed>,
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,16 +40,40 @@ impl Tap {
         behaviour: Behaviour,
         segment: Option<u32>,
     ) -> io::Result<Tap> {
+        Tap::start_noting(listen, upstream, behaviour, segment, None)
+    }
+
+    /// The same before an endpoint that speaks TLS: everything passes as it is, and sizes and
+    /// times of the records are noted.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub fn before_tls(
+        listen: SocketAddr,
+        upstream: SocketAddr,
+        segment: Option<u32>,
+    ) -> io::Result<Tap> {
+        let sealed = Some(Sealed::default());
+        Tap::start_noting(listen, upstream, Behaviour::Honest, segment, sealed)
+    }
+
+    fn start_noting(
+        listen: SocketAddr,
+        upstream: SocketAddr,
+        behaviour: Behaviour,
+        segment: Option<u32>,
+        sealed: Option<Sealed>,
+    ) -> io::Result<Tap> {
         let listener = TcpListener::bind(listen).map_err(|error| {
             io::Error::new(error.kind(), format!("the tap cannot listen on {listen}: {error}"))
         })?;
         let address = listener.local_addr()?;
         let records = Records::default();
         let stopping = Arc::new(AtomicBool::new(false));
-        let theirs = (records.clone(), Arc::clone(&stopping));
+        let theirs = (records.clone(), sealed.clone(), Arc::clone(&stopping));
         let options = Options { segment, ..Options::default() };
         let thread = std::thread::Builder::new().name("tap".into()).spawn(move || {
-            let (records, stopping) = theirs;
+            let (records, sealed, stopping) = theirs;
             for client in listener.incoming() {
                 if stopping.load(Ordering::Relaxed) {
                     return;
@@ -57,13 +83,16 @@ impl Tap {
                     std::thread::sleep(Duration::from_millis(20));
                     continue;
                 };
-                let records = records.clone();
-                let relay = move || relay(client, upstream, behaviour, &options, &records);
+                let (records, sealed) = (records.clone(), sealed.clone());
+                let relay = move || match sealed {
+                    None => relay(client, upstream, behaviour, &options, &records),
+                    Some(sealed) => relay_sealed(client, upstream, &options, &sealed),
+                };
                 // Without a thread the client sees its connection close.
                 let _ = std::thread::Builder::new().name("tap-answer".into()).spawn(relay);
             }
         })?;
-        Ok(Tap { address, records, stopping, thread: Some(thread) })
+        Ok(Tap { address, records, sealed, stopping, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -74,6 +103,11 @@ impl Tap {
     /// What was seen of a run.
     pub fn arrivals(&self, run: RunId) -> Option<Arrivals> {
         self.records.get(run)
+    }
+
+    /// What passed under TLS; `None` for a tap that is not before TLS.
+    pub fn sealed(&self) -> Option<&Sealed> {
+        self.sealed.as_ref()
     }
 
     /// What was seen of all runs.
@@ -128,6 +162,60 @@ fn relay(
     }
 }
 
+/// The same with what is sealed.
+fn relay_sealed(client: TcpStream, upstream: SocketAddr, options: &Options, sealed: &Sealed) {
+    wire::priority::raise();
+    let Ok((mut upstream, _)) = wire::connect(upstream, options) else {
+        reset(&client);
+        return;
+    };
+    let _ = client.set_nodelay(true);
+    let (Ok(mut client), Ok(mut up)) = (TcpSocket::new(client), upstream.try_clone()) else {
+        return;
+    };
+    let Ok(mut from) = client.try_clone() else { return };
+    let watched = sealed.open(upstream.segment_bytes());
+    let mut asking = Direction::new(watched.clone());
+    let requests = std::thread::Builder::new().name("tap-request".into()).spawn(move || {
+        wire::priority::raise();
+        let _ = pass_on(&mut from, &mut up, |bytes, delivery| asking.request(bytes, delivery.at));
+    });
+    let mut answering = Direction::new(watched);
+    let _ = pass_on(&mut upstream, &mut client, |bytes, own| answering.answer(bytes, own));
+    let _ = upstream.stream().shutdown(Shutdown::Both);
+    let _ = client.stream().shutdown(Shutdown::Both);
+    if let Ok(requests) = requests {
+        let _ = requests.join();
+    }
+}
+
+/// Passes every read on at once and tells of it afterwards, until one side ends.
+fn pass_on(
+    from: &mut TcpSocket,
+    to: &mut TcpSocket,
+    mut tell: impl FnMut(&[u8], Delivery),
+) -> io::Result<()> {
+    let mut buffer = vec![0; RECV_BUFFER];
+    loop {
+        let read = from.recv(&mut buffer)?;
+        if read.bytes == 0 {
+            return to.finish_writing();
+        }
+        let bytes = &buffer[..read.bytes];
+        let forwarded = to.send_all(bytes)?.after;
+        tell(bytes, delivery_of(&read, Some(forwarded)));
+    }
+}
+
+fn delivery_of(read: &wire::Read, forwarded: Option<Moment>) -> Delivery {
+    Delivery {
+        entered: Some(stamp(read.entered)),
+        kernel: read.kernel.map(stamp),
+        forwarded: forwarded.map(stamp),
+        ..Delivery::at(stamp(read.at))
+    }
+}
+
 fn relay_requests(mut from: TcpSocket, mut to: TcpSocket, asked: &Asked) {
     wire::priority::raise();
     let mut buffer = vec![0; RECV_BUFFER];
@@ -172,12 +260,7 @@ fn relay_answers(
             answers.close(stamp(read.at));
             return;
         };
-        let delivery = Delivery {
-            entered: Some(stamp(read.entered)),
-            kernel: read.kernel.map(stamp),
-            forwarded: forwarded.map(stamp),
-            ..Delivery::at(stamp(read.at))
-        };
+        let delivery = delivery_of(&read, forwarded);
         let run = answers.run();
         answers.feed(bytes, &delivery, asked);
         if let Some(run) = answers.run().or(run).filter(|run| noted != Some(*run)) {

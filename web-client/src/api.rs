@@ -86,12 +86,13 @@ pub async fn ledger(run: RunId) -> Result<Option<Ledger>, ApiError> {
     found(ask(format!("/runs/{run}"), None).await, json::ledger)
 }
 
-/// The tap's side of a run; `None` when no tap saw it.
+/// The tap's side of a run, whose stream was asked for at `url`: under TLS a tap knows its runs by
+/// when they passed it. `None` when no tap saw it.
 ///
 /// # Errors
 /// When the emitter does not answer.
-pub async fn wire(run: RunId) -> Result<Option<Arrivals>, ApiError> {
-    found(ask(format!("/wire/{run}"), None).await, json::arrivals)
+pub async fn wire(run: RunId, url: &str) -> Result<Option<Arrivals>, ApiError> {
+    found(ask(format!("/wire/{run}?{url}"), None).await, json::arrivals)
 }
 
 /// Has the native reader read a run of a cell, and waits for what it read: it answers 404 where
@@ -107,6 +108,7 @@ pub async fn native(run: RunId, cell: &Cell) -> Result<Arrivals, ApiError> {
         ("endpoint", cell.endpoint.as_str()),
         ("mss", mss.as_str()),
         ("headers", cell.request.headers.name()),
+        ("protocol", cell.request.client_protocol.as_str()),
     ];
     pairs
         .extend(cell.request.accept_encoding.iter().map(|text| ("accept_encoding", text.as_str())));

@@ -226,7 +226,7 @@ impl Read {
         let came = self.arrivals.frames().filter(|(_, frame)| frame.seq.is_some()).count();
         let mut wire = None;
         for _ in 0..WIRE_TRIES {
-            wire = api::wire(run).await?;
+            wire = api::wire(run, &self.url).await?;
             // The tap saw at least what reached the page; less means that it is not done writing.
             let seen = wire.as_ref().map(|wire: &Arrivals| wire.frames().count());
             if seen.is_none_or(|seen| seen >= came) {

@@ -257,6 +257,7 @@ async fn judged(gather: u32) -> Finding {
         ledger: Some(ledger),
         arrivals,
         wire: Some(wire),
+        wire_unknown: None,
         proxy: None,
     };
     judge_runs(&[cell], &[record], &Guards::default()).remove(0).unwrap()

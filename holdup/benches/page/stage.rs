@@ -131,6 +131,7 @@ impl Stage {
                 round: post.round,
                 position: post.position,
                 arrivals: post.arrivals,
+                wire_unknown: None,
                 proxy: None,
             })
             .collect()

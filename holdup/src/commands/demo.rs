@@ -55,7 +55,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     eprintln!("starting the proxies");
     let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
-    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), &rig, address);
+    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), &rig, &emitter, address, None);
     let ours = rig.listening();
     let own = gateway
         .open(&Opening {

@@ -170,6 +170,7 @@ fn measure_one(emitter: &Emitter, cell: &Cell, truth: Truth) -> Result<Row, Prob
         ledger,
         arrivals,
         wire: None,
+        wire_unknown: None,
         proxy: None,
     };
     let endpoint = Endpoint { name: truth.name.clone(), ..Endpoint::direct() };

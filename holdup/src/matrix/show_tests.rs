@@ -18,6 +18,7 @@ fn record(round: u32) -> RunRecord {
         ledger: None,
         arrivals: Arrivals::begin(RunId(u128::from(round)), Reader::Recv, Stamp(0)),
         wire: None,
+        wire_unknown: None,
         proxy: None,
     }
 }

@@ -8,10 +8,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, TryLockError};
 
 use axum::http::{HeaderMap, StatusCode};
-use measure::cell::HeaderSet;
+use measure::cell::{DIRECT, HeaderSet};
 use measure::script::PARAMETERS;
+use measure::transport::ClientProtocol;
 use measure::{Arrivals, RunId, Script};
-use recv_client::Ask;
+use recv_client::{Ask, Secure};
 
 use crate::runner;
 
@@ -26,13 +27,19 @@ const MAX_ENCODING: usize = 100;
 pub(crate) struct Paths {
     addresses: BTreeMap<String, SocketAddr>,
     emitter: SocketAddr,
+    /// Where the emitter itself speaks TLS, and whom the reader believes.
+    secure: Option<(SocketAddr, Secure)>,
     /// Held while a run is read: a second one beside it would disturb both.
     reading: Mutex<()>,
 }
 
 impl Paths {
-    pub(crate) fn new(addresses: BTreeMap<String, SocketAddr>, emitter: SocketAddr) -> Paths {
-        Paths { addresses, emitter, reading: Mutex::new(()) }
+    pub(crate) fn new(
+        addresses: BTreeMap<String, SocketAddr>,
+        emitter: SocketAddr,
+        secure: Option<(SocketAddr, Secure)>,
+    ) -> Paths {
+        Paths { addresses, emitter, secure, reading: Mutex::new(()) }
     }
 }
 
@@ -43,8 +50,8 @@ fn bad(why: impl ToString) -> Refusal {
     (StatusCode::BAD_REQUEST, why.to_string())
 }
 
-/// Reads one run as the query asks: `run`, `endpoint`, `mss`, `headers`, `accept_encoding`, and
-/// the script's own parameters.
+/// Reads one run as the query asks: `run`, `endpoint`, `mss`, `headers`, `accept_encoding`,
+/// `protocol`, and the script's own parameters.
 pub(crate) async fn read(
     paths: Arc<Paths>,
     query: String,
@@ -76,10 +83,19 @@ fn asked(paths: &Paths, query: &str) -> Result<(RunId, Ask), Refusal> {
     let of = |key: &str| pairs.iter().find(|(own, _)| own == key).map(|(_, value)| value.as_str());
     let run: RunId = of("run").unwrap_or_default().parse().map_err(bad)?;
     let endpoint = of("endpoint").unwrap_or_default();
-    let address = *paths
+    let mut address = *paths
         .addresses
         .get(endpoint)
         .ok_or_else(|| bad(format!("no endpoint called {endpoint:?} runs here")))?;
+    let named = of("protocol").unwrap_or(ClientProtocol::Http11.name());
+    let protocol = ClientProtocol::from_name(named)
+        .ok_or_else(|| bad(format!("no protocol is called {named:?}")))?;
+    let secure = paths.secure.as_ref().filter(|_| protocol.is_tls());
+    match secure {
+        None if protocol.is_tls() => return Err(bad("nothing here speaks TLS")),
+        Some((direct, _)) if endpoint == DIRECT => address = *direct,
+        _ => {}
+    }
     let named = of("headers").unwrap_or("plain");
     let headers = HeaderSet::from_name(named)
         .ok_or_else(|| bad(format!("no header set is called {named:?}")))?;
@@ -100,6 +116,8 @@ fn asked(paths: &Paths, query: &str) -> Result<(RunId, Ask), Refusal> {
     ask.headers = headers;
     ask.accept_encoding = accept_encoding;
     ask.options.segment = segment;
+    ask.secure = secure.map(|(_, secure)| secure.clone());
+    ask.http = runner::http(protocol);
     ask.target.origin = format!("http://{}", paths.emitter);
     Ok((run, ask))
 }
@@ -110,7 +128,7 @@ mod tests {
 
     fn paths() -> Paths {
         let address = crate::rig::any_port();
-        Paths::new([("direct".to_string(), address)].into(), address)
+        Paths::new([("direct".to_string(), address)].into(), address, None)
     }
 
     const RUN: &str = "run=000000000000000000000000000000ff";
@@ -134,6 +152,8 @@ mod tests {
             (&format!("{RUN}&endpoint=direct&mss=4"), "it is loopback or a number"),
             (&format!("{RUN}&endpoint=direct&headers=evil"), "no header set is called"),
             (&format!("{RUN}&endpoint=direct&frames=0"), "frames is 0"),
+            (&format!("{RUN}&endpoint=direct&protocol=h9"), "no protocol is called \"h9\""),
+            (&format!("{RUN}&endpoint=direct&protocol=h2"), "nothing here speaks TLS"),
             (
                 &format!("{RUN}&endpoint=direct&accept_encoding={}", "x".repeat(200)),
                 "accept_encoding is too long",

@@ -126,7 +126,9 @@ impl Plan {
             if group.also_plain && readers.iter().any(|own| *own == ReaderProfile::confirming()) {
                 profiles.push(ReaderProfile::recv());
             }
-            let asks = group.protocols.iter().flat_map(|protocol| {
+            // A browser that is offered HTTP/2 takes it: nothing else can be asked of it.
+            let spoken = group.protocols.iter().filter(|own| native || own.in_browser());
+            let asks = spoken.flat_map(|protocol| {
                 let scripts = group.scripts.iter().map(move |script| (*protocol, script));
                 scripts.flat_map(|(protocol, script)| {
                     profiles.iter().map(move |profile| (protocol, script, profile))
@@ -338,7 +340,7 @@ mod tests {
         let error = Plan::preset("nope", &[], &[], None, 1, 1).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no preset is called \"nope\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, busy-page, connection-limit, published"
+            "no preset is called \"nope\": known are headline, frame-size, emit-rate, header, slow-client, connections, chunk-size, temp-file, nginx-upstream-version, gzip, shadowed-location, haproxy-trigger, no-delay-cost, nginx-grid, busy-page, connection-limit, protocols, published"
         );
     }
 }

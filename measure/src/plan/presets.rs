@@ -7,7 +7,7 @@ use crate::transport::ClientProtocol;
 use crate::units::Span;
 
 /// Names of the presets that page and command can run.
-pub const PRESETS: [&str; 17] = [
+pub const PRESETS: [&str; 18] = [
     "headline",
     "frame-size",
     "emit-rate",
@@ -24,12 +24,13 @@ pub const PRESETS: [&str; 17] = [
     "nginx-grid",
     "busy-page",
     "connection-limit",
+    "protocols",
     "published",
 ];
 
-/// Presets that only the native command can play: those that put prompts to a chat route, since
-/// the page reads streams, and those whose lanes speak TLS.
-pub const NATIVE_PRESETS: [&str; 3] = ["real-model", "chat-replay", "protocols"];
+/// Presets that only the native command can play: they put prompts to a chat route, and the page
+/// reads streams.
+pub const NATIVE_PRESETS: [&str; 2] = ["real-model", "chat-replay"];
 
 /// Presets that only a browser can play: natively there is no page to be busy and no limit.
 pub const BROWSER_PRESETS: [&str; 2] = ["busy-page", "connection-limit"];
@@ -325,6 +326,7 @@ mod tests {
                 "nginx-grid",
                 "busy-page",
                 "connection-limit",
+                "protocols",
                 "published"
             ]
         );

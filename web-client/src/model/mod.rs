@@ -268,7 +268,7 @@ impl Model {
         self.look(|state| {
             let lanes = &state.lanes.as_ref()?.lanes;
             let lane = lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint)?;
-            lane.origin(cell.link.mss).map(String::from)
+            lane.origin(cell).map(String::from)
         })
         .flatten()
     }

@@ -183,6 +183,7 @@ fn record(cell: &Cell, slot: Slot, arrivals: Arrivals, sides: OtherSides) -> Run
         ledger: sides.0,
         arrivals,
         wire: sides.1,
+        wire_unknown: None,
         proxy: None,
     }
 }

@@ -79,6 +79,7 @@ fn run_of(json: &Json) -> RunRecord {
         arrivals: json::arrivals_of(&json.field("arrivals")),
         wire: json.get("wire").map(|wire| json::arrivals_of(&wire)),
         // Nothing of it is drawn.
+        wire_unknown: None,
         proxy: None,
     }
 }

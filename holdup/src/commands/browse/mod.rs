@@ -24,6 +24,7 @@ use crate::interrupt::Interrupt;
 use crate::page::routes::Page;
 use crate::progress::Progress;
 use crate::rig::{Rig, any_port};
+use crate::secured::Secured;
 use crate::store::Store;
 use crate::{cli, commands, machine};
 
@@ -59,15 +60,19 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let ways = ways(options)?;
     let page = Page::default();
     let listen = options.listen.unwrap_or_else(any_port);
+    let secured = speaks_tls(&settings)?.then(Secured::in_memory).transpose()?;
+    let tls = secured.as_ref().map(|secured| secured.port(Some(listen))).transpose()?;
     let emitter =
-        Emitter::start(Config { listen, assets, more: page.router(), ..Config::loopback() })
+        Emitter::start(Config { listen, tls, assets, more: page.router(), ..Config::loopback() })
             .map_err(Problem::nothing)?;
     let address = emitter.address();
-    let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
+    let here = |address: SocketAddr| SocketAddr::new(near(address.ip()), address.port());
+    let with = emitter.tls_address().map(here).zip(secured.as_ref());
+    let mut rig = Rig::start_secured(&proxies, &names, here(address), with);
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
     let host = host(options.public_host.as_deref(), address.ip());
     let lanes = rig.lanes(&emitter, &host, options.rig.mss.0);
-    page.tell(lanes.clone(), &rig, SocketAddr::new(near(address.ip()), address.port()));
+    page.tell(lanes.clone(), &rig, &emitter, here(address), secured.as_ref());
     let store = options.out.as_deref().map(Store::create).transpose().map_err(Problem::usage)?;
 
     let mut joined = Joined::new(store);
@@ -172,6 +177,14 @@ fn reachable(options: &cli::Browse) -> Result<(), Problem> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether any cell of a browser goes over TLS.
+fn speaks_tls(settings: &Settings) -> Result<bool, Problem> {
+    let profiles = [ReaderProfile::browser(Reader::Fetch, None)];
+    let plan = Plan::preset(&settings.preset, &settings.endpoints, &profiles, None, 1, 0)
+        .map_err(Problem::usage)?;
+    Ok(plan.cells.iter().any(|cell| cell.request.is_tls()))
 }
 
 /// Refuses presets that only the native reader can play: a browser reads at its own pace.

@@ -141,13 +141,19 @@ impl Stage<'_> {
         let before = joined.runs.len();
         let earlier = Earlier { runs: before as u32, rounds: joined.parts * plan.rounds };
         let version = driver.version();
+        let origin_of = |id: &str| {
+            let cell = plan.cells.iter().find(|cell| cell.id() == id)?;
+            let lane = self.lanes.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint)?;
+            lane.origin(cell)
+        };
         let keep = |post: RunPost| {
             progress.step(&format!("round {} {}", post.round + 1, post.cell));
             let own = post.browser.version.clone();
             let version = version.clone().unwrap_or(own);
             let browser = Browser { version, ..post.browser.clone() };
             joined.browsers.insert(engine.name().to_string(), browser);
-            joined.keep(self.record(post, earlier))
+            let origin = origin_of(&post.cell);
+            joined.keep(self.record(post, earlier, origin))
         };
         let Some(finished) = self.until_finished(driver, &session, plan, keep).await? else {
             return Ok(Came::Interrupted);
@@ -170,15 +176,21 @@ impl Stage<'_> {
     }
 
     /// A posted run with the other sides of its stream.
-    fn record(&self, post: RunPost, earlier: Earlier) -> RunRecord {
+    fn record(&self, post: RunPost, earlier: Earlier, origin: Option<&str>) -> RunRecord {
         let run = post.arrivals.run;
+        let in_browser = post.arrivals.reader.in_browser();
+        let (wire, wire_unknown) = match self.page.wire(run, origin.filter(|_| in_browser)) {
+            Ok(wire) => (Some(wire), None),
+            Err(why) => (None, why),
+        };
         RunRecord {
             cell: post.cell,
             round: post.round + earlier.rounds,
             position: post.position + earlier.runs,
             ledger: ledger_of(self.emitter, run),
-            wire: self.page.wire(run),
+            wire,
             arrivals: post.arrivals,
+            wire_unknown,
             proxy: None,
         }
     }
