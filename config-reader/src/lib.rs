@@ -5,5 +5,8 @@
 //! answer says so; nothing is guessed. The tests let the real programs decide who is right.
 
 pub mod haproxy;
+mod moved;
 pub mod nginx;
 pub mod secret;
+
+pub use moved::Moved;

@@ -1,18 +1,20 @@
 //! The registry and the configuration files, carried in the program so that it works alone.
 
+use std::borrow::Cow;
+
 /// The text of `registry.toml`.
 pub(crate) const ENGINES: &str = include_str!("../registry.toml");
 
 /// The text of `endpoints.toml`.
 pub(crate) const ENDPOINTS: &str = include_str!("../endpoints.toml");
 
-/// A configuration file of this folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A configuration file: one of this folder, or somebody's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
     /// Its path below `proxies/`, as the registry names it.
     pub path: &'static str,
     /// Its text, placeholders and all.
-    pub template: &'static str,
+    pub template: Cow<'static, str>,
 }
 
 impl ConfigFile {
@@ -24,7 +26,7 @@ impl ConfigFile {
 
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
-        &[$(ConfigFile { path: $path, template: include_str!(concat!("../", $path)) }),*]
+        &[$(ConfigFile { path: $path, template: Cow::Borrowed(include_str!(concat!("../", $path))) }),*]
     };
 }
 

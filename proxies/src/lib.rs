@@ -23,6 +23,6 @@ pub use names::{
     Sha256Hash, Version,
 };
 pub use pool::{Fetched, Listing, Proxies, ProxyError};
-pub use registry::{Registry, UpstreamProtocol};
+pub use registry::{OwnConfig, Registry, RegistryError, UpstreamProtocol};
 pub use source::{OwnProgram, Program, Progress, Source, Sources, State, cache_folder};
 pub use template::RenderError;

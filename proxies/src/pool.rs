@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::launcher::{self, Running, StartError, StartOptions, join_files};
 use crate::names::{EndpointName, EngineName, Version};
-use crate::registry::{Engine, Registry, RegistryError};
+use crate::registry::{Engine, OwnConfig, Registry, RegistryError};
 use crate::source::{CacheError, OwnProgram, Program, Progress, SourceError, Sources, State};
 
 /// An endpoint that cannot be had.
@@ -74,6 +74,16 @@ impl Proxies {
         &self.registry
     }
 
+    /// Adds somebody's own configuration under a name: see [`Registry::add_own`].
+    pub fn add_own(
+        &mut self,
+        engine: &str,
+        name: EndpointName,
+        own: OwnConfig,
+    ) -> Result<(), RegistryError> {
+        self.registry.add_own(engine, name, own)
+    }
+
     /// Each engine: what is pinned, whether it is there, where. Fetches nothing.
     pub fn list(&self) -> Vec<Listing> {
         self.registry.engines().map(|engine| self.listing(engine)).collect()
@@ -115,7 +125,7 @@ impl Proxies {
     pub fn config(&self, endpoint: &str) -> Result<String, RegistryError> {
         let endpoint = self.registry.endpoint(endpoint)?;
         let files: Vec<_> = std::iter::once(&endpoint.config).chain(&endpoint.companions).collect();
-        Ok(join_files(files.into_iter().map(|file| (file.path, file.template))))
+        Ok(join_files(files.into_iter().map(|file| (file.path, file.template.as_ref()))))
     }
 
     /// Starts an endpoint in front of `upstream`, fetching its program if need be, and

@@ -1,7 +1,4 @@
-//! What holds a stream, the corrected text, and a text that runs alone.
-
-use std::collections::BTreeSet;
-use std::net::SocketAddr;
+//! What holds a stream, and the corrected text.
 
 use super::parse::{Section, Tree};
 use super::route::Route;
@@ -18,31 +15,6 @@ pub struct Diagnosis {
     /// Whether it looks at HTTP at all.
     pub http: bool,
 }
-
-/// Statements that reach outside or need what only the person's machine has.
-const OUT: &[&str] = &[
-    "log",
-    "bind",
-    "server",
-    "server-template",
-    "stats",
-    "errorfile",
-    "errorfiles",
-    "email-alert",
-    "filter",
-    "use-server",
-    "cookie",
-    "stick",
-    "stick-table",
-    "default-server",
-    "http-check",
-    "unique-id-format",
-    "unique-id-header",
-    "source",
-    "dispatch",
-    "monitor-uri",
-    "monitor-net",
-];
 
 impl Tree {
     /// Looks at both sides of a route.
@@ -148,67 +120,5 @@ impl Tree {
     pub fn written(&self, section: &Section) -> String {
         let end = section.lines.last().map_or(section.head.span.end, |line| line.span.end);
         self.text[section.head.span.start..end].into()
-    }
-
-    /// The route alone, to run in a scratch folder; `refused` are lines that the HAProxy at hand
-    /// does not take.
-    pub fn sandbox(
-        &self,
-        route: &Route,
-        listen: SocketAddr,
-        upstream: SocketAddr,
-        path: &str,
-        refused: &BTreeSet<String>,
-    ) -> (String, BTreeSet<String>) {
-        let mut out = String::from("global\n    nbthread 1\n    maxconn 1000\n");
-        let mut changed: BTreeSet<String> = BTreeSet::new();
-        changed.insert("the global section, other frontends and backends are left out".into());
-        let mut wanted: Vec<usize> = Vec::new();
-        for side in [route.frontend, route.backend] {
-            let mut next = Some(side);
-            while let Some(index) = next {
-                wanted.push(index);
-                next = self.sections[index].defaults;
-            }
-        }
-        wanted.sort_unstable();
-        wanted.dedup();
-        for index in wanted {
-            let section = &self.sections[index];
-            out.push_str(&format!("{}\n", section.head.words.join(" ")));
-            if index == route.frontend {
-                out.push_str(&format!("    bind {listen}\n"));
-            }
-            for line in &section.lines {
-                let first = line.words[0].as_str();
-                let routes = matches!(first, "use_backend" | "default_backend");
-                let reaches = OUT.contains(&first)
-                    || line.words.iter().any(|word| word == "httpchk" || word == "lua");
-                if reaches {
-                    changed.insert(format!("{first} is left out or in the emitter's place"));
-                    continue;
-                }
-                // The way was decided by reading; it leads to one backend here.
-                if routes || line.words.iter().any(|word| word == "ssl_fc" || word == "!ssl_fc") {
-                    continue;
-                }
-                let written = self.text[line.span.clone()].trim();
-                if !refused.contains(written) {
-                    out.push_str(&format!("    {written}\n"));
-                }
-            }
-            if index == route.frontend && route.frontend != route.backend {
-                out.push_str(&format!(
-                    "    default_backend {}\n",
-                    self.sections[route.backend].name
-                ));
-            }
-            if index == route.backend {
-                out.push_str(&format!(
-                    "    http-request set-path {path}\n    server emitter {upstream}\n"
-                ));
-            }
-        }
-        (out, changed)
     }
 }

@@ -6,6 +6,7 @@
 pub mod diagnose;
 pub mod parse;
 pub mod route;
+pub mod sandbox;
 pub mod secret;
 
 pub use parse::{ReadError, Tree};

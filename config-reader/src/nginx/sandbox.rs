@@ -3,23 +3,27 @@
 //! out and said.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
 use super::known;
 use super::site::Site;
+use super::source::Source;
 use super::token::quote;
 use super::tree::Directive;
 use super::version::Version;
+use crate::Moved;
+use crate::secret::written;
 
 /// Where it runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// Where it listens.
-    pub listen: SocketAddr,
+    /// Where it listens: an address, or what stands for one.
+    pub listen: &'a str,
     /// What every `proxy_pass` leads to.
-    pub upstream: SocketAddr,
-    /// The path that the origin is asked for, whatever the client asked for.
-    pub path: &'a str,
+    pub upstream: &'a str,
+    /// What the origin is asked for, in nginx's own words: path and query.
+    pub uri: &'a str,
+    /// The path by which a location is chosen, if not the one that is asked for.
+    pub chosen_by: Option<&'a str>,
     /// The version whose defaults hold.
     pub version: Version,
 }
@@ -31,6 +35,10 @@ pub struct Sandbox {
     pub text: String,
     /// What was taken out or put in another's place, each once.
     pub changed: BTreeSet<String>,
+    /// The same, each with its place.
+    pub moved: Vec<Moved>,
+    /// Where each line of the text comes from; empty for those that are not the configuration's.
+    pub places: Vec<String>,
 }
 
 /// Directives that reach outside, by how their names begin.
@@ -86,12 +94,17 @@ fn refuses(directive: &Directive) -> bool {
 
 struct Writer<'a> {
     place: Place<'a>,
+    source: &'a Source,
     /// Upstream blocks by name.
     groups: BTreeSet<String>,
     /// Heads of directives that this nginx does not take.
     refused: &'a BTreeSet<String>,
     out: String,
     changed: BTreeSet<String>,
+    moved: Vec<Moved>,
+    places: Vec<String>,
+    /// The line at hand.
+    at: String,
 }
 
 impl Site<'_> {
@@ -102,16 +115,31 @@ impl Site<'_> {
         let named = |own: &&Directive| own.name == "upstream";
         let groups = http.iter().filter(named).filter_map(|own| own.arg(0)).map(String::from);
         let groups = groups.collect();
-        let mut writer =
-            Writer { place, groups, refused, out: String::new(), changed: BTreeSet::new() };
+        let mut writer = Writer {
+            place,
+            source: &self.tree.source,
+            groups,
+            refused,
+            out: String::new(),
+            changed: BTreeSet::new(),
+            moved: Vec::new(),
+            places: Vec::new(),
+            at: String::new(),
+        };
+        for directive in self.tree.root.iter().filter(|_| !self.tree.is_fragment()) {
+            if !matches!(directive.name.as_str(), "http" | "events") {
+                writer.out_of_it(directive);
+            }
+        }
         writer.out.push_str(
             "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr warn;\n\
              events { worker_connections 512; }\nhttp {\naccess_log off;\n\
-             client_body_temp_path temp/body;\nproxy_temp_path temp/proxy;\n\
-             fastcgi_temp_path temp/fastcgi;\nuwsgi_temp_path temp/uwsgi;\n\
-             scgi_temp_path temp/scgi;\nroot nothing;\n",
+             client_body_temp_path temp-body;\nproxy_temp_path temp-proxy;\n\
+             fastcgi_temp_path temp-fastcgi;\nuwsgi_temp_path temp-uwsgi;\n\
+             scgi_temp_path temp-scgi;\nroot nothing;\n",
         );
         writer.defaults(http);
+        writer.places = vec![String::new(); writer.out.lines().count()];
         let others = self.servers.len() - 1;
         if others > 0 {
             writer.changed.insert(format!("{others} other server blocks are left out"));
@@ -119,12 +147,14 @@ impl Site<'_> {
         for directive in http.iter().filter(|own| own.name != "root") {
             let own = std::ptr::eq(directive, self.servers[server].directive);
             if directive.name == "server" && !own {
+                writer.out_of_it(directive);
                 continue;
             }
             writer.directive(directive, 0);
         }
         writer.out.push_str("}\n");
-        Sandbox { text: writer.out, changed: writer.changed }
+        let Writer { out: text, changed, moved, places, .. } = writer;
+        Sandbox { text, changed, moved, places }
     }
 }
 
@@ -142,10 +172,23 @@ impl Writer<'_> {
         self.changed.insert(what.into());
     }
 
+    /// Notes a directive that is not in the text.
+    fn out_of_it(&mut self, directive: &Directive) {
+        self.replaced(directive, String::new());
+    }
+
+    fn replaced(&mut self, directive: &Directive, new: String) {
+        let place = self.source.line(directive.span.start);
+        self.moved.push(Moved { place, old: written(directive), new });
+    }
+
     fn line(&mut self, depth: usize, line: &str) {
         if self.refused.contains(line) {
             return;
         }
+        // A quoted value may have several lines.
+        let lines = line.matches('\n').count() + 1;
+        self.places.extend(std::iter::repeat_n(self.at.clone(), lines));
         self.out.push_str(&"    ".repeat(depth));
         self.out.push_str(line);
         self.out.push('\n');
@@ -156,13 +199,18 @@ impl Writer<'_> {
         if OUT.iter().any(|out| name.starts_with(out)) && !STAY.contains(&name) {
             if name != "listen" {
                 self.note(format!("{name} is left out"));
+                self.out_of_it(directive);
+            } else {
+                self.replaced(directive, format!("listen {}", self.place.listen));
             }
             return;
         }
         if name == "if" && directive.children().iter().any(refuses) {
             self.note("conditions that refuse or redirect are left out");
+            self.out_of_it(directive);
             return;
         }
+        self.at = self.source.line(directive.span.start);
         let head = self.head(directive);
         let Some(block) = &directive.block else {
             self.line(depth, &format!("{head};"));
@@ -170,6 +218,7 @@ impl Writer<'_> {
         };
         if block.foreign {
             self.note(format!("{name} is left out"));
+            self.out_of_it(directive);
             return;
         }
         let open = format!("{head} {{");
@@ -179,6 +228,9 @@ impl Writer<'_> {
         self.line(depth, &open);
         if name == "server" && depth == 0 {
             self.line(1, &format!("listen {};", self.place.listen));
+            if let Some(path) = self.place.chosen_by {
+                self.line(1, &format!("rewrite ^ {};", quote(path)));
+            }
         }
         let group = name == "upstream";
         if group {
@@ -189,6 +241,10 @@ impl Writer<'_> {
             let elsewhere = matches!(child.name.as_str(), "server" | "resolver" | "sticky");
             if !(group && elsewhere) {
                 self.directive(child, depth + 1);
+            } else if child.name == "server" {
+                self.replaced(child, format!("server {}", self.place.upstream));
+            } else {
+                self.out_of_it(child);
             }
         }
         self.line(depth, "}");
@@ -201,6 +257,7 @@ impl Writer<'_> {
             "proxy_pass" => {
                 let to = self.passed_on(first);
                 self.note("every proxy_pass leads to the emitter");
+                self.replaced(directive, format!("proxy_pass {to}"));
                 format!("proxy_pass {to}")
             }
             "fastcgi_pass" | "uwsgi_pass" | "scgi_pass" | "grpc_pass" | "memcached_pass" => {
@@ -209,6 +266,7 @@ impl Writer<'_> {
                 format!("{} 127.0.0.1:9", directive.name)
             }
             "proxy_cache_path" => {
+                self.replaced(directive, "proxy_cache_path cache".into());
                 let rest = directive.values().skip(1).map(|value| format!(" {}", quote(value)));
                 format!("proxy_cache_path cache{}", rest.collect::<String>())
             }
@@ -227,6 +285,6 @@ impl Writer<'_> {
             true => host.to_string(),
             false => self.place.upstream.to_string(),
         };
-        format!("http://{to}{}$is_args$args", self.place.path)
+        format!("http://{to}{}", self.place.uri)
     }
 }

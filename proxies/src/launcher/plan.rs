@@ -83,7 +83,7 @@ impl<'a> Plan<'a> {
         let mut files = Vec::new();
         for file in std::iter::once(&endpoint.config).chain(&endpoint.companions) {
             let text = values
-                .render(file.path, file.template)
+                .render(file.path, &file.template)
                 .map_err(|error| StartError::Render { endpoint: endpoint.name.clone(), error })?;
             let path = scratch.path().join(file.file_name());
             fs::write(&path, &text).map_err(|error| scratch_error(path, error))?;
@@ -108,7 +108,9 @@ impl<'a> Plan<'a> {
         for (name, value) in &self.program.environment {
             command.env(name, value);
         }
-        let check = match &self.engine.ready {
+        let ready =
+            if self.endpoint.own.is_some() { &self.engine.own_ready } else { &self.engine.ready };
+        let check = match ready {
             Ready::Connect {} => ready::Check::Connect(self.listen),
             Ready::Admin { path, contains } => ready::Check::Admin {
                 address: self.admin,

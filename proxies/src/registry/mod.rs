@@ -91,6 +91,8 @@ pub struct Engine {
     pub version_command: VersionCommand,
     /// How one sees that it is ready.
     pub ready: Ready,
+    /// The same for a configuration of somebody's own, of which less is known.
+    pub own_ready: Ready,
     /// Commands it calls while it runs.
     pub needs: Vec<Need>,
     /// Where the pinned version comes from.
@@ -199,6 +201,30 @@ pub struct Endpoint {
     /// Whether the request of a second client goes over the connection to the origin that
     /// the request of a first one has left behind; none if nobody has looked.
     pub pooled: Option<bool>,
+    /// Somebody's own configuration, not one of the registry's.
+    pub own: Option<OwnConfig>,
+}
+
+/// A configuration of somebody's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnConfig {
+    /// The file it came from, as it was named.
+    pub file: String,
+    /// Its text, with placeholders.
+    pub template: String,
+    /// Where each line of the text stands in the file, in words; empty for lines that the file
+    /// has not. No entry at all: the lines are the file's own.
+    pub places: Vec<String>,
+}
+
+impl OwnConfig {
+    /// Where a line of the text, from 1, stands in the file.
+    pub fn place(&self, line: usize) -> String {
+        if self.places.is_empty() {
+            return format!("line {line}");
+        }
+        self.places.get(line.wrapping_sub(1)).cloned().unwrap_or_default()
+    }
 }
 
 impl Registry {
@@ -226,6 +252,39 @@ impl Registry {
             endpoints.push(raw.with_files()?);
         }
         Ok(Self { engines, endpoints })
+    }
+
+    /// Adds somebody's own configuration of an engine. It stands where the engine's stock endpoint
+    /// has the file that says how requests go: its first companion, else its only file.
+    ///
+    /// # Errors
+    /// When there is no such engine, it has no endpoint of its own name, or the name is taken.
+    pub fn add_own(
+        &mut self,
+        engine: &str,
+        name: EndpointName,
+        own: OwnConfig,
+    ) -> Result<(), RegistryError> {
+        let stock = self.endpoint(self.engine(engine)?.name.as_str())?.clone();
+        if self.endpoints.iter().any(|endpoint| endpoint.name == name) {
+            return Err(RegistryError::Twice(name));
+        }
+        let (mut config, mut companions) = (stock.config, stock.companions);
+        let template = own.template.clone().into();
+        companions.first_mut().unwrap_or(&mut config).template = template;
+        self.endpoints.push(Endpoint {
+            name,
+            engine: stock.engine,
+            label: own.file.rsplit('/').next().unwrap_or_default().into(),
+            config,
+            companions,
+            default: false,
+            tls: false,
+            upstream_protocol: stock.upstream_protocol,
+            pooled: None,
+            own: Some(own),
+        });
+        Ok(())
     }
 
     /// The engines, by name.

@@ -32,6 +32,7 @@ pub(super) struct RawEngine {
     environment: BTreeMap<String, String>,
     version_command: VersionCommand,
     ready: Ready,
+    own_ready: Option<Ready>,
     #[serde(default)]
     needs: Vec<Need>,
     source: PinnedSource,
@@ -46,6 +47,7 @@ impl RawEngine {
             run: self.run,
             environment: self.environment,
             version_command: self.version_command,
+            own_ready: self.own_ready.unwrap_or(Ready::Connect {}),
             ready: self.ready,
             needs: self.needs,
             source: self.source,
@@ -75,7 +77,7 @@ impl RawEndpoint {
     pub(super) fn with_files(self) -> Result<Endpoint, RegistryError> {
         let file = |path: &String| {
             let found = embedded::FILES.iter().find(|file| file.path == path);
-            found.copied().ok_or_else(|| RegistryError::NoFile {
+            found.cloned().ok_or_else(|| RegistryError::NoFile {
                 endpoint: self.name.clone(),
                 path: path.clone(),
             })
@@ -92,6 +94,7 @@ impl RawEndpoint {
             tls: self.tls,
             upstream_protocol: self.upstream_protocol,
             pooled: self.pooled,
+            own: None,
         })
     }
 }

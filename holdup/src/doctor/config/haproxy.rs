@@ -2,6 +2,7 @@
 
 use config_reader::haproxy::diagnose::Diagnosis;
 use config_reader::haproxy::route::{Request, Route};
+use config_reader::haproxy::sandbox::{Path, Place, Sandbox};
 use config_reader::haproxy::{Tree, secret};
 use emitter::{Config, Emitter};
 use proxies::Proxies;
@@ -117,7 +118,12 @@ fn prove(
     let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
     let begin = |tree: &Tree| {
         start::start(&KIND, &program, &|listen, refused| {
-            let (text, changed) = tree.sandbox(route, listen, emitter.address(), STREAM, refused);
+            let place = Place {
+                listen: &listen.to_string(),
+                upstream: &emitter.address().to_string(),
+                path: Path::Always(STREAM),
+            };
+            let Sandbox { text, changed, .. } = tree.sandbox(route, place, refused);
             Text { text, changed }
         })
     };

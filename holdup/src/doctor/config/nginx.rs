@@ -23,7 +23,7 @@ const OLDER: Version = Version([1, 28, 0]);
 /// How nginx is run.
 const KIND: Kind = Kind {
     file: "nginx.conf",
-    folders: &["temp"],
+    folders: &[],
     check: |folder, file| {
         let mut arguments = arguments(folder, file);
         arguments.push("-t".into());
@@ -240,9 +240,14 @@ fn prove(
     let emitter = Emitter::start(Config::loopback()).map_err(Problem::nothing)?;
     let begin = |site: &Site<'_>| -> Result<_, String> {
         start::start(&KIND, &program, &|listen, refused| {
-            let upstream = emitter.address();
-            let place = Place { listen, upstream, path: STREAM, version: found.version };
-            let Sandbox { text, changed } = site.sandbox(found.served.server, place, refused);
+            let place = Place {
+                listen: &listen.to_string(),
+                upstream: &emitter.address().to_string(),
+                uri: &format!("{STREAM}$is_args$args"),
+                chosen_by: None,
+                version: found.version,
+            };
+            let Sandbox { text, changed, .. } = site.sandbox(found.served.server, place, refused);
             Text { text, changed }
         })
     };
