@@ -60,6 +60,16 @@ pub(crate) struct Rig {
     /// A binary of your own instead of the pinned one, such as haproxy=/usr/sbin/haproxy
     #[arg(long, value_name = "ENGINE=PATH")]
     pub(crate) own: Vec<String>,
+    /// A configuration of your own as one more endpoint, such as nginx=nginx.conf (haproxy, caddy,
+    /// traefik, envoy): beside its engine's stock one where no endpoints are named. Addresses come
+    /// from {{listen}} and {{upstream}} in it, or are changed where they are plain to see, and said;
+    /// more than once for more
+    #[arg(long, value_name = "ENGINE=FILE")]
+    pub(crate) own_config: Vec<crate::own_config::Asked>,
+    /// The path of your configuration (nginx, haproxy) that streams are to go by
+    /// [default: /stream, as it is asked for]
+    #[arg(long, value_name = "PATH", requires = "own_config")]
+    pub(crate) own_path: Option<String>,
     /// Payload of a TCP segment towards the reader in bytes, or `loopback` for its own 65 KB
     #[arg(long, value_name = "N|loopback", default_value_t = Mss(Some(ETHERNET_MSS)))]
     pub(crate) mss: Mss,
@@ -194,7 +204,7 @@ pub(crate) struct Browse {
     pub(crate) preset: String,
     /// A story of the page instead of a preset: its lanes, its stream, its readers; each browser
     /// tells it from its own run. Ends with 1 where one does not show it
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "script", "readers", "endpoints"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "script", "readers", "endpoints", "own_config"])]
     pub(crate) story: Option<String>,
     /// A script instead of the preset's, as an address has it: frames=12&interval_ms=100, or
     /// script=NAME
@@ -241,7 +251,7 @@ pub(crate) struct Own {
     /// A chat endpoint of your own instead of a preset: its answers seen from the wire and from
     /// each browser
     #[arg(long, value_name = "URL", value_parser = crate::gateway::target,
-          conflicts_with_all = ["preset", "story", "script", "readers", "endpoints", "screenshots"])]
+          conflicts_with_all = ["preset", "story", "script", "readers", "endpoints", "own_config", "screenshots"])]
     pub(crate) target: Option<url::Url>,
     /// The answer's shape, such as openai-chat [default: told by the path, else by the answer]
     #[arg(long, value_name = "NAME", requires = "target")]

@@ -14,6 +14,7 @@ mod junit;
 mod machine;
 mod matrix;
 mod out;
+mod own_config;
 mod page;
 mod probe;
 mod progress;

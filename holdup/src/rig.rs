@@ -21,6 +21,7 @@ use tap::{Behaviour, Tap};
 use crate::cli;
 use crate::exit::Problem;
 use crate::machine;
+use crate::own_config;
 use crate::secured::Secured;
 
 /// Everything between reader and emitter, running.
@@ -71,7 +72,9 @@ impl Rig {
             .iter()
             .map(|own| own.parse().map_err(|error| Problem::usage(format!("--own {own}: {error}"))))
             .collect::<Result<_, _>>()?;
-        Proxies::of_user(own).map_err(Problem::usage)
+        let mut proxies = Proxies::of_user(own).map_err(Problem::usage)?;
+        own_config::add(&mut proxies, options)?;
+        Ok(proxies)
     }
 
     /// Starts the named endpoints in front of the emitter. What fails to start is a row.
@@ -264,7 +267,10 @@ impl Rig {
     pub(crate) fn describe_links(proxies: &Proxies, plan: &mut Plan) {
         for cell in &mut plan.cells {
             if let Ok(endpoint) = proxies.registry().endpoint(&cell.endpoint) {
-                cell.request.upstream_protocol = Some(endpoint.upstream_protocol.to_string());
+                // Of somebody's own configuration it is not known.
+                let known = endpoint.own.is_none();
+                cell.request.upstream_protocol =
+                    known.then(|| endpoint.upstream_protocol.to_string());
                 cell.link.pooled = endpoint.pooled;
             }
         }
@@ -307,7 +313,10 @@ fn start_one(
                 eprintln!("{progress}");
             }
         })
-        .map_err(|error| format!("{name}: {error}"))
+        .map_err(|error| match proxies.registry().endpoint(name) {
+            Ok(endpoint) => own_config::refusal(endpoint, &error),
+            Err(_) => format!("{name}: {error}"),
+        })
 }
 
 fn describe(name: &str, label: String, running: &Running) -> Endpoint {
@@ -319,7 +328,10 @@ fn describe(name: &str, label: String, running: &Running) -> Endpoint {
         version: Some(program.version.to_string()),
         source: Some(program.source.to_string()),
         sha256: Some(program.sha256.to_string()),
-        config: Some(running.config()),
+        config: Some(match running.endpoint().own {
+            Some(_) => own_config::masked(program.engine.as_str(), &running.config()),
+            None => running.config(),
+        }),
         failed: None,
     }
 }

@@ -82,12 +82,7 @@ impl Sandbox {
 
 impl Tree {
     /// The route alone; `refused` are lines that the HAProxy at hand does not take.
-    pub fn sandbox(
-        &self,
-        route: &Route,
-        place: Place<'_>,
-        refused: &BTreeSet<String>,
-    ) -> Sandbox {
+    pub fn sandbox(&self, route: &Route, place: Place<'_>, refused: &BTreeSet<String>) -> Sandbox {
         let mut out = Sandbox::default();
         for line in ["global", "    nbthread 1", "    maxconn 1000"] {
             out.push("", line);
@@ -145,8 +140,8 @@ impl Tree {
         out: &mut Sandbox,
     ) {
         let first = line.words[0].as_str();
-        let reaches =
-            OUT.contains(&first) || line.words.iter().any(|word| word == "httpchk" || word == "lua");
+        let reaches = OUT.contains(&first)
+            || line.words.iter().any(|word| word == "httpchk" || word == "lua");
         if reaches {
             out.changed.insert(format!("{first} is left out or in the emitter's place"));
             out.replaced(

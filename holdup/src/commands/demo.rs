@@ -12,6 +12,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::gateway::{Gateway, Opening};
 use crate::interrupt::Interrupt;
 use crate::out::say;
+use crate::own_config;
 use crate::page::routes::Page;
 use crate::rig::{Rig, any_port};
 
@@ -31,6 +32,8 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
             }
         }
     }
+    let own = own_config::names(&options.rig.own_config);
+    names.extend(own.iter().cloned());
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let interrupt = Interrupt::listen();
     // Where it is refused, fewer streams run at once.
@@ -67,7 +70,12 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
             cacert: options.gateway.cacert.as_deref(),
         })
         .map_err(Problem::nothing)?;
-    let url = format!("http://{host}:{}/?go=1", address.port());
+    // Beside the stock ones of their engines, which the page then shows alone.
+    let beside = match own.is_empty() {
+        true => String::new(),
+        false => format!("&endpoints={}", own_config::endpoints(&options.rig).join(",")),
+    };
+    let url = format!("http://{host}:{}/?go=1{beside}", address.port());
     let opened = !options.no_open && open(&url);
     say!("{} {url}", if opened { "opened" } else { "open this in a browser:" });
     say!("your own endpoint: {own}");

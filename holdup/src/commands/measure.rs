@@ -20,7 +20,7 @@ use crate::rig::Rig;
 use crate::runner::{self, Native};
 use crate::secured::Secured;
 use crate::store::Store;
-use crate::{machine, table, upstream};
+use crate::{machine, own_config, table, upstream};
 
 pub(crate) fn run(options: &cli::Measure) -> Outcome {
     if let (Some(url), Some(body)) = (&options.service.upstream, &options.service.body) {
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
         ..ReaderProfile::recv()
     };
     let seed = cli::seed(options.seed);
-    let asked = &options.rig.endpoints;
+    let asked = &own_config::endpoints(&options.rig);
     let mut plan =
         Plan::preset(&options.preset, asked, &[profile], options.rig.mss.0, options.runs, seed)
             .map_err(Problem::usage)?;
@@ -104,7 +104,13 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     }
     show(&document, options.json)?;
     options.files.write("measure", &document)?;
-    problem.map_or_else(|| Ok(exit(&document, options.strict)), Err)
+    let exit = match exit(&document, options.strict) {
+        Exit::Done | Exit::Void if own_config::only_refused(&options.rig, &document) => {
+            Exit::Nothing
+        }
+        exit => exit,
+    };
+    problem.map_or(Ok(exit), Err)
 }
 
 /// The table, or the document and the table apart.

@@ -45,6 +45,8 @@ pub(crate) fn run(options: &cli::Matrix) -> Outcome {
     let proxies = Rig::proxies(&commands::Rig {
         endpoints: Vec::new(),
         own: options.own.clone(),
+        own_config: Vec::new(),
+        own_path: None,
         mss: commands::Mss(Some(ETHERNET_MSS)),
     })?;
     let interrupt = Interrupt::listen();

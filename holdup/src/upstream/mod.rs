@@ -57,7 +57,8 @@ pub(crate) fn run(options: &commands::Measure, url: &str, body: &Path) -> Outcom
     sent.prompts.iter().for_each(|prompt| secrets.hide_prompt(prompt));
     let proxies = Rig::proxies(&options.rig)?;
     Rig::check(&proxies, &options.rig.endpoints)?;
-    let names = endpoints_of(ENDPOINTS_OF, &options.rig.endpoints).map_err(Problem::usage)?;
+    let names = endpoints_of(ENDPOINTS_OF, &crate::own_config::endpoints(&options.rig))
+        .map_err(Problem::usage)?;
     let seed = commands::seed(options.seed);
     let plan = Plan::new(names, options.runs, service.max_requests, seed)?;
     let mut form = Form { method: "POST".into(), ..Form::default() };

@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::rig::{Rig, any_port};
 use crate::secured::Secured;
 use crate::store::Store;
-use crate::{cli, commands, machine};
+use crate::{cli, commands, machine, own_config};
 
 use document::Joined;
 use stage::{Came, Stage, Way};
@@ -132,7 +132,12 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         Some(problem) if alone => Err(problem),
         Some(_) => Err(Problem::nothing("not every browser came to the end of its plan")),
         None => {
-            let exit = commands::measure::exit(&document, options.strict);
+            let exit = match commands::measure::exit(&document, options.strict) {
+                Exit::Done | Exit::Void if own_config::only_refused(&options.rig, &document) => {
+                    Exit::Nothing
+                }
+                exit => exit,
+            };
             Ok(story::tell(&settings, &document, options.json, exit))
         }
     }
@@ -226,7 +231,7 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
     let settings = Settings {
         preset: options.preset.clone(),
         script: options.script.clone(),
-        endpoints: options.rig.endpoints.clone(),
+        endpoints: own_config::endpoints(&options.rig),
         readers,
         runs: options.runs,
         seed: cli::seed(options.seed),

@@ -19,10 +19,6 @@ use super::cli::Doctor;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::out::{print, put};
 
-/// Bytes that are read at most: one more than the reader itself takes, so that it is the reader
-/// that refuses.
-const MOST_BYTES: u64 = config_reader::nginx::source::MOST_BYTES as u64 + 1;
-
 /// Reads a configuration and tells what is in it.
 pub(crate) fn run(options: &Doctor) -> Outcome {
     let own = &options.configuration;
@@ -34,7 +30,7 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
     if own.path.is_none() && !own.marked {
         return Err(Problem::usage("say which path is streamed: --path /api/chat"));
     }
-    let text = read(path)?;
+    let text = crate::own_config::read(path)?;
     if own.marked {
         let marked = nginx::marked(own, &text).map_err(|problem| at(path, &problem))?;
         let masked = marked.matches(config_reader::secret::MASK).count();
@@ -58,15 +54,6 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
         false => print(&story.text(options.out.as_deref())),
     }
     Ok(story.exit)
-}
-
-fn read(path: &Path) -> Result<String, Problem> {
-    use std::io::Read as _;
-    let problem = |error: std::io::Error| Problem::usage(format!("{}: {error}", path.display()));
-    let file = std::fs::File::open(path).map_err(problem)?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(problem)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A problem of a file, with the file's name.
