@@ -1,6 +1,6 @@
 //! Files for CI: a Markdown summary and a JUnit file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use measure::results::{CellResult, Document};
@@ -23,6 +23,17 @@ pub(crate) struct Files {
 }
 
 impl Files {
+    /// Whether what was asked for can be written: before anything is asked of anybody.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        for path in [&self.markdown, &self.junit].into_iter().flatten() {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).map_err(|error| {
+                Problem::usage(format!("cannot write {}: {error}", path.display()))
+            })?;
+        }
+        Ok(())
+    }
+
     /// Writes what a results document says.
     pub(crate) fn write(&self, suite: &str, document: &Document) -> Result<(), Problem> {
         let rows = report::unique(document);

@@ -5,13 +5,20 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::exit::Problem;
+use crate::exit::{Exit, Problem};
 
 /// Writes as much as the reader takes.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    // A reader that has seen enough has closed the pipe; there is nobody left to tell.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader that has seen enough has closed the pipe; there is nobody left to tell.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("holdup: cannot write to standard output: {error}");
+            // What was to be kept is in its files already; supervisors end what runs.
+            std::process::exit(i32::from(Exit::Nothing.status()));
+        }
+        _ => {}
+    }
 }
 
 /// `println!` without its panic.

@@ -247,9 +247,10 @@ impl Rig {
 
     /// What the taps before TLS note, by their ports.
     pub(crate) fn sealed(&self) -> BTreeMap<u16, Sealed> {
-        let sealed = self.taps.iter().filter_map(|own| {
-            Some((own.tap.address().port(), own.tap.sealed()?.clone()))
-        });
+        let sealed = self
+            .taps
+            .iter()
+            .filter_map(|own| Some((own.tap.address().port(), own.tap.sealed()?.clone())));
         sealed.collect()
     }
 

@@ -162,9 +162,11 @@ impl Target {
             Ok(mut url) => {
                 let _ = url.set_password(None);
                 let _ = url.set_username("");
+                url.set_query(None);
+                url.set_fragment(None);
                 url.to_string()
             }
-            Err(_) => location.chars().take(80).collect(),
+            Err(_) => "an address that is none".into(),
         }
     }
 }

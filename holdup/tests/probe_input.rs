@@ -311,6 +311,70 @@ fn an_interrupt_does_not_wait_for_a_service_that_says_nothing_more() {
 }
 
 #[test]
+fn a_stream_that_stops_in_the_middle_is_not_live() {
+    let service = Service::start(|_, stream| {
+        let _ = stream.write_all(STREAM.as_bytes());
+        for word in 0..8 {
+            let _ = stream.write_all(event(&format!("word {word} ")).as_bytes());
+            std::thread::sleep(Duration::from_millis(40));
+        }
+        std::thread::sleep(Duration::from_secs(20));
+    });
+    let limit = ["--repeat", "1", "--time-limit", "3s", "--expect", "live", "--json"];
+    let output = run(&[&["probe", &service.url(CHAT)][..], &limit].concat());
+    assert_ne!(status(&output), 0, "{}", stderr(&output));
+    let document = told(&output);
+    assert_eq!(kinds(&document), ["stalled"]);
+    let line = document["rows"][0]["line"].as_str().unwrap();
+    assert!(line.starts_with("no more came for "), "{line}");
+}
+
+#[test]
+fn a_key_in_the_place_of_its_variables_name_is_not_repeated() {
+    let output = once("http://127.0.0.1:1/v1/chat/completions", &["--key-env", KEY]);
+    assert_eq!(status(&output), 2);
+    assert!(!stderr(&output).contains(KEY), "{}", stderr(&output));
+    assert!(stderr(&output).contains("never the key itself"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_anything_is_asked() {
+    let service = Service::start(live);
+    let output = once(&service.url(CHAT), &["--junit", "/nonexistent/junit.xml"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("cannot write /nonexistent/junit.xml"), "{}", stderr(&output));
+    assert_eq!(service.asked().len(), 0, "nothing was paid for");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let asked = ["probe", &service.url(CHAT), "--repeat", "1", "--json"];
+    let output = holdup(&asked).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(status(&output), 4);
+    assert!(stderr(&output).contains("cannot write to standard output"), "{}", stderr(&output));
+}
+
+/// Some answers whole, others cut: the file for CI says what the status says.
+#[test]
+fn a_check_that_fails_is_no_pass_for_ci() {
+    let folder = tempfile::tempdir().unwrap();
+    let junit = folder.path().join("junit.xml");
+    let service = Service::start(|asked, stream| {
+        if asked.index % 2 == 0 {
+            return live(asked, stream);
+        }
+        let _ = stream.write_all(format!("{STREAM}{}", event("cut")).as_bytes());
+    });
+    let files = ["--expect", "live", "--junit", junit.to_str().unwrap()];
+    let asked = ["probe", &service.url(CHAT), "--repeat", "6", "--pause", "0s"];
+    let output = run(&[&asked[..], &files].concat());
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert_ne!(status(&output), 0);
+    assert!(!xml.contains("failures=\"0\" errors=\"0\"") || xml.contains("skipped=\"1\""), "{xml}");
+    if status(&output) == 1 {
+        assert!(stderr(&output).contains("3 of 6 truncated"), "{}", stderr(&output));
+        assert!(xml.contains("failures=\"1\""), "{xml}");
+    }
+}
+
+#[test]
 fn it_is_a_check_with_a_status_and_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let junit = folder.path().join("junit.xml");

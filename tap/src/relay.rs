@@ -16,8 +16,8 @@ use std::os::fd::AsRawFd;
 use wire::{Moment, Options, RECV_BUFFER, Socket, TcpSocket};
 
 use crate::behaviour::{Behaviour, Hold};
-use crate::sealed::{Direction, Sealed};
 use crate::record::{Answers, Asked, Records, Requests, note_segment};
+use crate::sealed::{Direction, Sealed};
 
 /// A listening relay. Dropping it stops accepting; connections end with their peers.
 pub struct Tap {

@@ -20,12 +20,8 @@ fn a_stream_over_http2_passes_untouched_and_is_joined_to_its_records() {
     let emitter = Emitter::start(Config { tls: Some(tls), ..Config::loopback() }).unwrap();
     let tap = Tap::before_tls(any, emitter.tls_address().unwrap(), Some(1448)).unwrap();
     let script = Script::paced(20, Span::millis(20), 60).unwrap();
-    let query: Vec<String> = script
-        .to_query()
-        .unwrap()
-        .iter()
-        .map(|(key, value)| format!("&{key}={value}"))
-        .collect();
+    let query: Vec<String> =
+        script.to_query().unwrap().iter().map(|(key, value)| format!("&{key}={value}")).collect();
     let mut ask = Ask::plain(tap.address(), format!("/stream?run={RUN}{}", query.concat()));
     let trust = Trust::only(authority.certificate_pem()).unwrap();
     ask.secure = Some(trust.secure("127.0.0.1").unwrap());

@@ -27,6 +27,7 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
     if options.configuration.is_asked() {
         return config::run(options);
     }
+    options.files.check()?;
     let form = form(options)?;
     let url = options.url.as_deref().unwrap_or_default();
     let earlier = options.verify.as_deref().map(record::read).transpose()?;

@@ -23,6 +23,7 @@ use crate::store::Store;
 use crate::{machine, own_config, table, upstream};
 
 pub(crate) fn run(options: &cli::Measure) -> Outcome {
+    options.files.check()?;
     if let (Some(url), Some(body)) = (&options.service.upstream, &options.service.body) {
         return upstream::run(options, url, body);
     }

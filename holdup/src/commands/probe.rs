@@ -29,6 +29,7 @@ use crate::target::Target;
 const REPEAT: u32 = 3;
 
 pub(crate) fn run(options: &Probe) -> Outcome {
+    options.files.check()?;
     let mut secrets = Secrets::read(
         options.key_env.as_deref(),
         options.key_file.as_deref(),

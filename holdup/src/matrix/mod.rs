@@ -41,6 +41,7 @@ const ORIGINS: &str = "origins.ndjson";
 
 /// Plays the matrix.
 pub(crate) fn run(options: &cli::Matrix) -> Outcome {
+    options.files.check()?;
     let truths = chosen(options)?;
     let proxies = Rig::proxies(&commands::Rig {
         endpoints: Vec::new(),

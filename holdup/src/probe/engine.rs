@@ -87,8 +87,7 @@ pub(crate) fn play(
         }
     }
     // The last answer may have been left for it.
-    let left =
-        matches!(played.rows.last(), Some(row) if matches!(row.kind, Kind::Left | Kind::Silent));
+    let left = matches!(played.rows.last(), Some(row) if matches!(row.kind, Kind::Left | Kind::Stalled | Kind::Silent));
     if left && interrupt.came() && !played.interrupted {
         played.interrupted = true;
         played.stopped = Some("interrupted".into());

@@ -5,6 +5,7 @@ use measure::verdict::Verdict;
 use super::cli::Expected;
 use super::document::Document;
 use super::engine::measured;
+use super::kind::Kind;
 use super::ways::WayResult;
 use crate::exit::Exit;
 use crate::junit::{Case, State};
@@ -18,17 +19,10 @@ pub(crate) fn check(document: &Document, expected: Option<Expected>) -> (Exit, O
         return (Exit::Nothing, line);
     }
     let Some(Expected::Live) = expected else { return (Exit::Done, None) };
-    let failed: u32 = document.ways.first().map_or(0, |way| {
-        let bad = way.kinds.iter().filter(|(kind, _)| {
-            !matches!(kind, super::kind::Kind::Complete | super::kind::Kind::Left)
-        });
-        bad.map(|(_, count)| *count).sum()
-    });
     match found.name {
-        Verdict::Live if failed > 0 => {
-            let line =
-                format!("expected live: {failed} requests came to no answer; the others are live");
-            (Exit::Found, Some(line))
+        Verdict::Live if failed(document).is_some() => {
+            let bad = failed(document).unwrap_or_default();
+            (Exit::Found, Some(format!("expected live: {bad}; the others are live")))
         }
         Verdict::Live => (Exit::Done, Some(format!("live, as expected: {}", found.because))),
         Verdict::CannotTell | Verdict::Void => {
@@ -38,12 +32,33 @@ pub(crate) fn check(document: &Document, expected: Option<Expected>) -> (Exit, O
     }
 }
 
-/// The JUnit case of the URL; the other way is what it is held against.
+/// The requests that came to no whole answer, in words; absent where all did.
+fn failed(document: &Document) -> Option<String> {
+    let way = document.ways.first()?;
+    let all: u32 = way.kinds.values().sum();
+    let bad: Vec<String> = way
+        .kinds
+        .iter()
+        .filter(|(kind, _)| !matches!(kind, Kind::Complete | Kind::Left))
+        .map(|(kind, count)| format!("{count} of {all} {}", kind.words()))
+        .collect();
+    (!bad.is_empty()).then(|| bad.join(", "))
+}
+
+/// The JUnit case of the URL; the other way is what it is held against. It says what the exit
+/// status says.
 pub(crate) fn cases(document: &Document) -> Vec<Case> {
     let found = &document.verdict;
     let said = format!("{}: {}", found.name.name(), found.because);
     let state = match found.name {
-        Verdict::Live => State::Passed,
+        _ if !document.complete && found.name == Verdict::Live => {
+            let why = document.stopped.as_deref().unwrap_or("it ended early");
+            State::Error(format!("{why}; until then {said}"))
+        }
+        Verdict::Live => match failed(document) {
+            Some(bad) => State::Failed(format!("{bad}; the others are live")),
+            None => State::Passed,
+        },
         Verdict::Void | Verdict::CannotTell => State::Skipped(said.clone()),
         Verdict::Failed => State::Error(said.clone()),
         _ => State::Failed(said.clone()),

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Complete,
     /// It was left at a limit of ours, with tokens in it: what was seen counts, but apart.
     Left,
+    /// It stopped in the middle: silent until our limit, far longer than ever before.
+    Stalled,
     /// It ended well without a token.
     NoToken,
     /// It ended without its last event.
@@ -52,6 +54,7 @@ impl Kind {
         match self {
             Kind::Complete => "complete",
             Kind::Left => "left at the limit",
+            Kind::Stalled => "stopped in the middle",
             Kind::NoToken => "without a token",
             Kind::Truncated => "truncated",
             Kind::ErrorInside => "with an error inside",
@@ -111,7 +114,10 @@ pub(crate) fn of(seen: &Seen<'_>) -> (Kind, Option<String>) {
     }
     let token = record.frames.iter().any(measure::chat::ChatMark::has_token);
     if let Some(limit) = left.as_ref().filter(|_| !ended(record)) {
-        return if token {
+        return if let Some(silent) = stalled(record, arrivals).filter(|_| token) {
+            let line = format!("no more came for {silent} after {so_far}: {limit}");
+            (Kind::Stalled, Some(line))
+        } else if token {
             (Kind::Left, Some(format!("left after {so_far}: {limit}")))
         } else {
             (Kind::Silent, Some(format!("no token came, {so_far}: {limit}")))
@@ -138,6 +144,21 @@ pub(crate) fn of(seen: &Seen<'_>) -> (Kind, Option<String>) {
         }
         Outcome::Failed { what } => (Kind::Broken, Some(format!("after {so_far}: {what}"))),
     }
+}
+
+/// Shortest silence at the end that is one: a model may think for some seconds, but a second is
+/// more than any pace that a token stream has.
+const SILENT: Span = Span::millis(1_000);
+/// How many times its longest wait until then a stream must have been silent.
+const LONGER: i64 = 3;
+
+/// How long a stream had been silent when it was left, where that is far longer than it ever was
+/// between two reads; absent for one that was still going on.
+fn stalled(record: &ChatRecord, arrivals: &Arrivals) -> Option<Span> {
+    let silent = arrivals.ended - record.reads.last()?.at;
+    let waits = record.reads.windows(2).map(|pair| pair[1].at - pair[0].at);
+    let longest = waits.max().unwrap_or_default();
+    (silent >= SILENT && silent.as_micros() > LONGER * longest.as_micros()).then_some(silent)
 }
 
 /// Whether the shape's last event came, so that no limit cut it short.

@@ -85,6 +85,13 @@ impl Secrets {
 }
 
 fn from_environment(variable: &str) -> Result<String, Problem> {
+    // A key pasted in the place of a name must not be repeated.
+    let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    if variable.is_empty() || !variable.bytes().all(is_name) {
+        return Err(Problem::usage(
+            "--key-env takes the name of a variable (capitals, digits, _), never the key itself: write --key-env OPENAI_API_KEY",
+        ));
+    }
     std::env::var(variable).map_err(|error| {
         Problem::usage(match error {
             std::env::VarError::NotPresent => {

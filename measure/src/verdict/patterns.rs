@@ -2,6 +2,7 @@
 
 use super::{Finding, Thresholds, Verdict};
 use crate::Stamp;
+use crate::cell::ETHERNET_MSS;
 use crate::measurement::{Burst, Measurement};
 use crate::stats::{self, median, nearest_rank};
 use crate::units::{Span, decimal};
@@ -105,6 +106,11 @@ pub(super) fn buffer_bursts(measurement: &Measurement, thresholds: &Thresholds) 
     // the later it gets to run: they are no sign of a buffer of that size.
     let segment = i64::from(measurement.segment_bytes.unwrap_or_default());
     if size >= segment && (size - segment) as f64 <= thresholds.buffer_spread * segment as f64 {
+        return None;
+    }
+    // The hop that waits may have other segments than the reader: Ethernet's are the usual ones.
+    let ethernet = i64::from(ETHERNET_MSS);
+    if size >= ethernet && ((size - ethernet) as f64) < frame {
         return None;
     }
     if (near as f64) < thresholds.pattern_share * sizes.len() as f64 {

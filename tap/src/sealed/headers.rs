@@ -91,7 +91,8 @@ mod tests {
     #[test]
     fn records_are_told_apart_however_the_reads_cut_them() {
         let stream =
-            [record(22, 90), record(20, 1), record(23, 500), record(23, 86), record(21, 2)].concat();
+            [record(22, 90), record(20, 1), record(23, 500), record(23, 86), record(21, 2)]
+                .concat();
         for step in [1, 4, 5, 7, 100, stream.len()] {
             let mut headers = Headers::default();
             let lengths: Vec<u32> =

@@ -134,9 +134,8 @@ impl Sealed {
     pub fn join(&self, ledger: &Ledger) -> Result<Arrivals, Untold> {
         let marks = frames_of(ledger)?;
         let store = self.lock();
-        let asked = |own: &Connection| {
-            own.asked.iter().rev().find(|at| **at <= ledger.started).copied()
-        };
+        let asked =
+            |own: &Connection| own.asked.iter().rev().find(|at| **at <= ledger.started).copied();
         let last = store.connections.iter().filter_map(|own| Some((asked(own)?, own)));
         let (call, own) = last.max_by_key(|(at, _)| *at).ok_or(Untold::NotSeen)?;
         let others = store.connections.iter().filter(|other| other.number != own.number);

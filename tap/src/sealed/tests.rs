@@ -77,12 +77,8 @@ fn a_live_stream_is_joined_frame_by_frame() {
 #[test]
 fn a_corked_stream_is_joined_in_its_bursts_and_a_merged_one_in_one() {
     let four = [ONE; 4];
-    let corked: [(i64, &[u32]); 4] = [
-        (200_300, &[HEAD, ONE]),
-        (400_300, &four),
-        (600_300, &four),
-        (600_400, &[ONE + 69, 26]),
-    ];
+    let corked: [(i64, &[u32]); 4] =
+        [(200_300, &[HEAD, ONE]), (400_300, &four), (600_300, &four), (600_400, &[ONE + 69, 26])];
     assert_eq!(per_read(&seen(&corked).join(&ledger()).unwrap()), [1, 4, 4, 2]);
     let merged: [(i64, &[u32]); 1] = [(600_300, &[118 + 9 + 11 * 60 + 17, 26])];
     assert_eq!(per_read(&seen(&merged).join(&ledger()).unwrap()), [11]);

@@ -89,7 +89,16 @@ impl Executor for Through<'_> {
         }
         let arrivals = runner::read(&ask, run);
         let ledger = runner::ledger_of(self.emitter, run);
-        RunRecord { cell: cell.id(), round, position, ledger, arrivals, wire: None, wire_unknown: None, proxy: None }
+        RunRecord {
+            cell: cell.id(),
+            round,
+            position,
+            ledger,
+            arrivals,
+            wire: None,
+            wire_unknown: None,
+            proxy: None,
+        }
     }
 }
 
