@@ -114,11 +114,11 @@ impl Truth {
         Truth { slow: Some(slow), ..self }
     }
 
-    /// Stop for a second after 64 KB, with a window of what HTTP/2 begins with where it has one:
-    /// what comes due meanwhile is more than sockets hold.
+    /// Stop for 1.8 s after 64 KB, with a window of what HTTP/2 begins with where it has one: the
+    /// 12 MB that come due meanwhile are more than two pairs of sockets hold (4.3 MB each, seen).
     fn stopping(self, protocol: ClientProtocol) -> Truth {
         let window = (protocol != ClientProtocol::Http11).then_some(65_535);
-        let (after, time) = (65_536, Span::millis(1_000));
+        let (after, time) = (65_536, Span::millis(1_800));
         let pause = Pause { after_bytes: after, pause_us: time, window_bytes: window };
         Truth { stream: Stream::Wide, stop: Some(Stop { protocol, pause }), ..self }
     }
@@ -149,7 +149,7 @@ pub(crate) enum Stream {
     Halves,
     /// Four events in each write.
     Batched,
-    /// 200 events of 64 KB, 10 ms apart: 6 MB a second.
+    /// 300 events of 64 KB, 10 ms apart: 6.5 MB a second.
     Wide,
     /// A chat answer of nine events, 100 ms apart, that ends well-formed without its terminal one.
     Unended,
@@ -192,7 +192,7 @@ impl Stream {
             Stream::Medium => paced(8, 100, 700),
             Stream::Halves => named("halves"),
             Stream::Batched => named("batched"),
-            Stream::Wide => paced(200, 10, 65_536),
+            Stream::Wide => paced(300, 10, 65_536),
             Stream::Unended => Prompts::Unended.script(),
         }
     }
@@ -215,7 +215,7 @@ fn stops() -> Vec<Truth> {
         truth(way, Verdict::FlowControl, because).by(CauseId::SlowReader).stopping(protocol)
     };
     let (h1, h2c) = (ClientProtocol::Http11, ClientProtocol::Http2Clear);
-    let full = "the reader takes nothing for a second, and the buffers between are full by then";
+    let full = "the reader takes nothing for 1.8 s, and the buffers between are full by then";
     vec![
         stops(HONEST, h1, full),
         stops(HONEST, h2c, "the reader gives nothing back to a window of 65,535 bytes"),
