@@ -141,12 +141,16 @@ pub(crate) fn encoding(cell: &Cell) -> Part {
 }
 
 pub(crate) fn slowness(cell: &Cell) -> Part {
-    match &cell.request.slow {
-        Some(slow) => {
+    match (&cell.request.slow, &cell.request.pause) {
+        (Some(slow), _) => {
             let (bytes, pause) = (grouped(slow.read_bytes), plain(slow.pause_us));
             part(format!("reads {bytes} B each {pause}"), true)
         }
-        None => part("reads at once", false),
+        (None, Some(pause)) => {
+            let (bytes, time) = (grouped(pause.after_bytes), plain(pause.pause_us));
+            part(format!("stops for {time} after {bytes} B"), true)
+        }
+        (None, None) => part("reads at once", false),
     }
 }
 
