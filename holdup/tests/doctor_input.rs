@@ -97,7 +97,7 @@ fn a_service_that_stops_answering_ends_within_the_limit() {
     assert_eq!(status(&output), 3, "{found:#}");
     assert_eq!(found["evidence"].as_array().unwrap().len(), 1);
     let stopped = found["diagnosis"]["stopped"].as_str().unwrap();
-    assert!(stopped.starts_with("no event came in 2000 ms"), "{stopped}");
+    assert!(stopped.starts_with("as a browser's fetch: no event came in 2000 ms"), "{stopped}");
 }
 
 #[test]

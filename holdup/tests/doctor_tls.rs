@@ -105,6 +105,11 @@ fn haproxy_corks_chunks_for_whoever_speaks_http1_over_tls() {
 
     let Some((now, status)) = rig.examine(&cured, &["--verify", &out]) else { return };
     assert_eq!((now["cured"].as_str(), status), (Some("cured"), 0), "{now:#}");
+
+    let plain = run(&["doctor", "http://127.0.0.1:9/stream", "--verify", &out]);
+    let said = stderr(&plain);
+    assert_eq!((common::status(&plain), said.lines().count()), (2, 1), "{said}");
+    assert!(said.contains("verify it by https://"), "{said}");
 }
 
 #[test]

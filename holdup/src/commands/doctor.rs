@@ -32,6 +32,11 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
     let url = options.url.as_deref().unwrap_or_default();
     let earlier = options.verify.as_deref().map(record::read).transpose()?;
     let (through, beside) = targets(options, url)?;
+    let verifies = earlier.as_ref().map(Earlier::of).transpose()?;
+    if verifies.as_ref().is_some_and(|earlier| earlier.needs_tls() && !through.is_secure()) {
+        let why = "the earlier diagnosis is of HTTP/1.1 or HTTP/2 over TLS: verify it by https://";
+        return Err(Problem::usage(why));
+    }
     let keep = options.out.as_deref().map(record::create).transpose()?;
     let mut native = Native {
         base: base(&through, earlier.as_ref())?,
@@ -50,8 +55,8 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
     if let Some(behind) = &native.behind {
         eprintln!("{}", plan::behind(behind));
     }
-    match &earlier {
-        Some(record) => verified(options, &mut native, &Earlier::of(record)?),
+    match &verifies {
+        Some(earlier) => verified(options, &mut native, earlier),
         None => diagnosed(options, &mut native),
     }
 }

@@ -120,7 +120,7 @@ impl Diagnosis {
             extent: extent::sentences(question, &examined.extent, evidence),
             cures: Vec::new(),
             deciding: deciding.clone(),
-            stopped: stopped.as_ref().map(Stop::to_string),
+            stopped: stopped.as_ref().map(|stop| stopped_at(stop, examined.stopped_at)),
             notes: vec![hit::unasked(evidence)],
         };
         if examined.short {
@@ -185,8 +185,8 @@ impl Diagnosis {
             self.extent.push(format!("The first event came after {here}, and {beside} beside."));
         }
         self.extent.extend(extent::halves(evidence));
-        for client in [Client::Curl, Client::Fetch] {
-            let experiment = Experiment::of(client);
+        let asked = [curl, Experiment::of(Client::Fetch)];
+        for experiment in asked.into_iter().chain(evidence.other_http(&curl)) {
             let found = evidence.finding(&experiment);
             self.because.extend(found.map(|f| format!("{}: {}", experiment.name(), f.because)));
         }
@@ -216,6 +216,14 @@ impl Diagnosis {
             let names: Vec<&str> = sighting.candidates.iter().map(|v| v.name()).collect();
             self.because.push(format!("It may be {}.", names.join(" or ")));
         }
+    }
+}
+
+/// Why it ended early, and at what where that makes a difference.
+fn stopped_at(stop: &Stop, at: Option<Experiment>) -> String {
+    match (stop, at) {
+        (Stop::Interrupted | Stop::Shifted { .. }, _) | (_, None) => stop.to_string(),
+        (_, Some(experiment)) => format!("{}: {stop}", experiment.name()),
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Examined {
     pub(crate) extent: Vec<Experiment>,
     /// Why it ended early.
     pub(crate) stopped: Option<Stop>,
+    /// At which experiment.
+    pub(crate) stopped_at: Option<Experiment>,
     /// Whether more would have been asked, had more requests been allowed.
     pub(crate) short: bool,
 }
@@ -81,8 +83,14 @@ fn experiment_for(question: &Experiment, missing: Missing, evidence: &Evidence) 
 /// Examines a stream; tells each experiment before it is played.
 pub(crate) fn examine(executor: &mut dyn Executor, tell: &mut dyn FnMut(&Experiment)) -> Examined {
     let curl = Experiment::of(Client::Curl);
-    let mut engine =
-        Engine { executor, tell, evidence: Evidence::default(), tried: Vec::new(), short: false };
+    let mut engine = Engine {
+        executor,
+        tell,
+        evidence: Evidence::default(),
+        tried: Vec::new(),
+        short: false,
+        last: None,
+    };
     let mut examined = Examined {
         evidence: Evidence::default(),
         question: curl,
@@ -90,6 +98,7 @@ pub(crate) fn examine(executor: &mut dyn Executor, tell: &mut dyn FnMut(&Experim
         deciding: Vec::new(),
         extent: Vec::new(),
         stopped: None,
+        stopped_at: None,
         short: false,
     };
     let ended = engine.run(&mut examined);
@@ -102,6 +111,7 @@ pub(crate) fn examine(executor: &mut dyn Executor, tell: &mut dyn FnMut(&Experim
             examined.answer = named;
         }
         examined.stopped = Some(stop);
+        examined.stopped_at = engine.last;
     }
     if matches!(examined.answer, Answer::Named(_)) {
         examined.deciding = engine.deciding(&examined.question);
@@ -116,6 +126,8 @@ struct Engine<'a> {
     /// Facts that were asked for, in order.
     tried: Vec<Missing>,
     short: bool,
+    /// What was asked last.
+    last: Option<Experiment>,
 }
 
 impl Engine<'_> {
@@ -277,6 +289,7 @@ impl Engine<'_> {
             return Ok(false);
         }
         (self.tell)(experiment);
+        self.last = Some(*experiment);
         let run = self.executor.play(experiment)?;
         self.evidence.runs.push(run);
         Ok(true)

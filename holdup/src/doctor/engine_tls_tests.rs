@@ -82,3 +82,13 @@ fn without_tls_no_version_is_chosen() {
     assert!(path.played.iter().all(|name| !name.contains("alone")), "{:?}", path.played);
     assert!(told.notes[0].contains("plain HTTP"));
 }
+
+#[test]
+fn chunks_that_come_to_http10_too_are_no_proof_against_a_cork() {
+    let mut path = fake(|e| match by_http2(e) {
+        true => shows(V::Live),
+        false => shows(V::Corked).with("Transfer-Encoding", "chunked"),
+    })
+    .over(Protocol::Http2);
+    assert_eq!(path.named(), (CauseId::ChunksCorked, Sure::Likely));
+}

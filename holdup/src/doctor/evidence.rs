@@ -217,6 +217,13 @@ impl Evidence {
         }
     }
 
+    /// What it shows without chunks. Some origins send chunks to HTTP/1.0 too: that tells nothing.
+    fn unchunked(&self, question: &Experiment) -> Option<Verdict> {
+        let experiment = Experiment { http10: true, ..*question };
+        let chunked = |run: &Run| run.header("transfer-encoding").is_some();
+        self.decided(&experiment).filter(|_| !self.last(&experiment).is_some_and(chunked))
+    }
+
     fn side(&self, question: &Experiment) -> Side {
         let timed = |run: &Run| {
             let ledger = run.raw.as_ref()?.ledger.as_ref()?;
@@ -257,7 +264,7 @@ impl Evidence {
             }),
             header: self.header(question),
             with_header: self.decided(&with_header).zip(self.last(&with_header).map(after)),
-            unchunked: self.decided(&Experiment { http10: true, ..*question }),
+            unchunked: self.unchunked(question),
             over_tls: self.last(question).and_then(Run::over_tls),
             other_http: self.other_http(question).and_then(|other| self.decided(&other)),
             other_pace: self.decided(&super::engine::other_pace(question)),

@@ -17,8 +17,10 @@ const GATHERS_TOO: &str = "Over TLS and HTTP/1.1 nginx gathers short answers for
 pub(crate) fn who(evidence: &Evidence, question: &Experiment) -> Option<String> {
     let spoke = evidence.last(question)?.over_tls()?;
     let here = evidence.shows(question)?;
-    let there = evidence.shows(&evidence.other_http(question)?)?;
-    if there == Verdict::Failed {
+    let other = evidence.other_http(question)?;
+    let there = evidence.shows(&other)?;
+    let refused = evidence.last(&other).is_some_and(|run| run.head.is_none());
+    if there == Verdict::Failed && refused {
         return Some(match spoke {
             Protocol::Http2 => "It speaks HTTP/2 alone over TLS, as browsers do.".into(),
             _ => "It does not speak HTTP/2 over TLS, so browsers come by HTTP/1.1 and see it too."
@@ -40,7 +42,9 @@ pub(crate) fn who(evidence: &Evidence, question: &Experiment) -> Option<String> 
             "It does not hang on which of the two a client speaks: browsers, by HTTP/2, see it too"
         }
     };
-    Some(format!("Over HTTP/1.1: {}; over HTTP/2: {}. {users}.", one.name(), two.name()))
+    // Runs that show different patterns have none to be named by.
+    let word = |shows: Verdict| if is_decided(shows) { shows.name() } else { "not live" };
+    Some(format!("Over HTTP/1.1: {}; over HTTP/2: {}. {users}.", word(one), word(two)))
 }
 
 /// What no experiment here can show.

@@ -266,10 +266,11 @@ fn classify(
         300..=399 => {
             let to = header("location").map(|to| target.location(&to));
             let to = to.unwrap_or_else(|| "nowhere".into());
-            return or_alone(Stop::Redirect { status, to }, !through);
+            return or_alone(Stop::Redirect { status, to }, !through || spoken);
         }
         401 | 403 | 407 => {
-            return or_alone(Stop::Login { what: format!("status {status}") }, !through);
+            let what = format!("status {status}");
+            return or_alone(Stop::Login { what }, !through || spoken);
         }
         429 => return Err(Stop::RateLimited { retry_after: header("retry-after") }),
         505 if varied => return or_alone(Stop::Refused { status }, true),

@@ -21,7 +21,7 @@ pub(crate) fn first(native: &Native) -> String {
         "Then as curl and as a browser, and by what these show: as EventSource, with no encoding, each encoding alone, by HTTP/1.0",
     );
     if through.is_secure() {
-        text.push_str(", over HTTP/1.1 alone and over HTTP/2 alone");
+        text.push_str(", by HTTP/1.1 alone or HTTP/2 alone, whichever was not negotiated");
     }
     if beside.is_some() {
         text.push_str(", and beside the suspect");

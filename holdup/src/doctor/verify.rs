@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::diagnosis::Answer;
 use super::engine::Executor;
 use super::evidence::{Evidence, is_decided};
-use super::experiment::{Client, Experiment};
+use super::experiment::{Client, Experiment, Speak};
 use super::record::{Line, Record};
 use super::stop::Stop;
 use crate::exit::{Exit, Problem};
@@ -102,6 +102,13 @@ impl Earlier {
                 "the earlier diagnosis found no cause, so there is nothing to verify: run it without --verify",
             )),
         }
+    }
+}
+
+impl Earlier {
+    /// Whether its question is one version of HTTP over TLS, which a plain URL cannot be asked.
+    pub(crate) fn needs_tls(&self) -> bool {
+        self.question.http != Speak::Negotiated
     }
 }
 

@@ -278,6 +278,8 @@ fn corked(facts: &Facts, can: Can<'_>) -> Answer {
     match (facts.unchunked, facts.origin) {
         (Some(Verdict::Live), Side::Unknown) => somewhere(CauseId::ChunksCorked),
         (Some(Verdict::Live), _) => named(CauseId::ChunksCorked, Sure::Certain),
+        // An answer without chunks cannot be had, and HTTP/2, which has none, is live.
+        (None, Side::Unknown) if only_http1(facts) => somewhere(CauseId::ChunksCorked),
         (_, Side::Unknown) => Answer::CannotTell(WHICH_SIDE),
         (None, _) => named(CauseId::ChunksCorked, Sure::Likely),
         // It waits without chunks as well: not for the reason that is known.

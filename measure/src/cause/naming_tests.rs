@@ -236,6 +236,8 @@ fn chunks_are_corked_over_http1_only() {
     let facts = Facts { over_tls: Some(Protocol::Http2), unchunked: None, ..timed(V::Corked) };
     let known = Facts { other_http: Some(V::Live), ..facts };
     assert_eq!(name(&known, &all), likely(CauseId::HopBuffers));
+    let alone = Facts { over_tls: Some(Protocol::Http11), origin: Side::Unknown, ..known.clone() };
+    assert_eq!(name(&alone, &none), somewhere(CauseId::ChunksCorked));
     let one = Facts { over_tls: Some(Protocol::Http11), unchunked: Some(V::Live), ..known };
     assert_eq!(name(&one, &all), certain(CauseId::ChunksCorked));
 }
