@@ -157,7 +157,13 @@ impl<F: Fn(&Experiment) -> Reply> Executor for Fake<F> {
             Speak::Two => Protocol::Http2,
         });
         let carried = Carried { protocol, tls: self.tls.map(|_| "TLSv1.3".into()) };
-        Ok(Run { experiment: *experiment, alone, raw, head: Some(head), carried })
+        Ok(Run {
+            experiment: *experiment,
+            alone,
+            raw,
+            head: (name != Verdict::Failed).then_some(head),
+            carried,
+        })
     }
 }
 
