@@ -30,6 +30,22 @@ const MOST_BYTES: u64 = config_reader::nginx::source::MOST_BYTES as u64 + 1;
 /// The path that streams are asked for at.
 const STREAM: &str = "/stream";
 
+/// What may stand between two pairs of braces.
+const KNOWN: [&str; 12] = [
+    "listen",
+    "listen_host",
+    "listen_port",
+    "upstream",
+    "upstream_host",
+    "upstream_port",
+    "admin",
+    "admin_host",
+    "admin_port",
+    "scratch",
+    "user",
+    "group",
+];
+
 /// Whose configuration it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -184,6 +200,7 @@ fn prepare(kind: Kind, text: &str, own_path: Option<&str>) -> Result<Prepared, P
             "it has {is} but not {misses}: put {misses} in its place, too"
         )));
     }
+    unknown(text)?;
     let placed = listen || upstream;
     if placed && own_path.is_some() {
         return Err(Problem::usage(
@@ -207,6 +224,24 @@ fn prepare(kind: Kind, text: &str, own_path: Option<&str>) -> Result<Prepared, P
 /// Whether one of the placeholders of an address is there.
 fn has(text: &str, name: &str) -> bool {
     ["", "_host", "_port"].iter().any(|part| text.contains(&format!("{{{{{name}{part}}}}}")))
+}
+
+/// Refuses what looks like a placeholder and is none.
+fn unknown(text: &str) -> Result<(), Problem> {
+    for (index, line) in text.lines().enumerate() {
+        for behind in line.split("{{").skip(1) {
+            let name = behind.split_once("}}").map_or(behind, |(name, _)| name);
+            if !KNOWN.contains(&name) {
+                let name: String = name.chars().take(40).collect();
+                return Err(Problem::usage(format!(
+                    "line {}: `{{{{{name}` is no placeholder: there are {}",
+                    index + 1,
+                    KNOWN.join(", ")
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The text of a configuration.
