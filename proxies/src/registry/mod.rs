@@ -254,8 +254,8 @@ impl Registry {
         Ok(Self { engines, endpoints })
     }
 
-    /// Adds somebody's own configuration of an engine. It stands where the engine's stock endpoint
-    /// has the file that says how requests go: its first companion, else its only file.
+    /// Adds somebody's own configuration of an engine. It stands in the place of the stock
+    /// endpoint's, or of its `{{companion}}` where that says how requests go.
     ///
     /// # Errors
     /// When there is no such engine, it has no endpoint of its own name, or the name is taken.
@@ -271,7 +271,13 @@ impl Registry {
         }
         let (mut config, mut companions) = (stock.config, stock.companions);
         let template = own.template.clone().into();
-        companions.first_mut().unwrap_or(&mut config).template = template;
+        match companions.first_mut().filter(|_| config.template.contains("{{companion}}")) {
+            Some(companion) => companion.template = template,
+            None => {
+                config.template = template;
+                companions.clear();
+            }
+        }
         self.endpoints.push(Endpoint {
             name,
             engine: stock.engine,

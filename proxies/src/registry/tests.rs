@@ -102,3 +102,33 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     );
     assert!(registry.endpoint("direct").is_err(), "direct is no proxy");
 }
+
+#[test]
+fn somebodys_own_configuration_is_one_more_endpoint() {
+    let mut registry = Registry::embedded().unwrap();
+    let own = |file: &str| OwnConfig {
+        file: file.into(),
+        template: "a text".into(),
+        places: vec![String::new(), "line 7".into()],
+    };
+    for (engine, files) in [("nginx", 1), ("traefik", 2)] {
+        let name: EndpointName = format!("{engine}-own").parse().unwrap();
+        registry.add_own(engine, name.clone(), own("a/b.conf")).unwrap();
+        let endpoint = registry.endpoint(name.as_str()).unwrap();
+        assert_eq!(endpoint.label, "b.conf");
+        assert!(!endpoint.default);
+        assert_eq!(1 + endpoint.companions.len(), files, "{engine}");
+        let last = endpoint.companions.last().unwrap_or(&endpoint.config);
+        assert_eq!(last.template, "a text");
+        let own = endpoint.own.as_ref().unwrap();
+        assert_eq!([own.place(1), own.place(2), own.place(9)], ["", "line 7", ""]);
+        let twice = registry.add_own(engine, name, own_again());
+        assert!(matches!(twice, Err(RegistryError::Twice(_))));
+    }
+    let unknown = registry.add_own("squid", "squid-own".parse().unwrap(), own_again());
+    assert!(matches!(unknown, Err(RegistryError::UnknownEngine { .. })));
+}
+
+fn own_again() -> OwnConfig {
+    OwnConfig { file: "x".into(), template: String::new(), places: Vec::new() }
+}
