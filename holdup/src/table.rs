@@ -49,6 +49,8 @@ fn table(document: &Document, rows: &[&CellResult], variation: &Variation) -> St
     let differ = rows.iter().any(|row| !variation.words(&row.cell).is_empty());
     let mut header = vec!["endpoint", "version"];
     header.extend(differ.then_some("differs in"));
+    let negotiated = browser && rows.iter().any(|row| row.cell.request.is_tls());
+    header.extend(negotiated.then_some("negotiated"));
     header.extend(["runs", "TTFT", "gap", "max gap"]);
     header.extend(if browser {
         vec!["per delivery", "per read on the wire"]
@@ -59,10 +61,12 @@ fn table(document: &Document, rows: &[&CellResult], variation: &Variation) -> St
     table.set_header(header.clone());
     for cell in rows {
         let differs = differ.then(|| variation.words(&cell.cell));
-        table.add_row(row(document, cell, differs, browser));
+        let spoken = negotiated.then(|| spoken(cell));
+        table.add_row(row(document, cell, [differs, spoken], browser));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
-        let figure = !["endpoint", "version", "differs in", "verdict"].contains(&header[index]);
+        let figure = !["endpoint", "version", "differs in", "negotiated", "verdict"]
+            .contains(&header[index]);
         if figure {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -73,7 +77,7 @@ fn table(document: &Document, rows: &[&CellResult], variation: &Variation) -> St
 fn row(
     document: &Document,
     cell: &CellResult,
-    differs: Option<String>,
+    words: [Option<String>; 2],
     browser: bool,
 ) -> Vec<String> {
     let summary = &cell.summary;
@@ -84,7 +88,7 @@ fn row(
         })
         .unwrap_or_default();
     let mut row = vec![cell.cell.endpoint.clone(), version];
-    row.extend(differs);
+    row.extend(words.into_iter().flatten());
     let excluded: u32 = summary.excluded.values().sum();
     row.push(if excluded > 0 {
         format!("{} (−{excluded})", summary.runs)
@@ -105,6 +109,13 @@ fn row(
     row
 }
 
+/// The protocol that was negotiated; a native reader's is the one it asked for, or its run does not
+/// count.
+fn spoken(cell: &CellResult) -> String {
+    let planned = || cell.cell.engine.is_none().then(|| cell.cell.request.client_protocol.clone());
+    cell.summary.negotiated.clone().or_else(planned).unwrap_or_else(|| "–".into())
+}
+
 fn span(span: Option<Span>) -> String {
     span.map_or("–".into(), |span| span.to_string())
 }
@@ -120,6 +131,9 @@ fn sentence(cell: &CellResult, variation: &Variation) -> String {
     };
     if verdict.name != Verdict::Live {
         text.push_str(&format!("{who}: {}: {}.\n", verdict.name.name(), verdict.because));
+    }
+    if let Some(why) = &cell.summary.wire_unknown {
+        text.push_str(&format!("{who}: without the wire's side: {why}.\n"));
     }
     // A void row's sentence has its reasons already.
     let reasons = excluded_because.iter().filter(|_| verdict.name != Verdict::Void);

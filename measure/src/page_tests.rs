@@ -90,3 +90,38 @@ fn what_cannot_be_followed_is_named() {
         "no lane is called \"squid\": there are direct, haproxy, envoy"
     );
 }
+
+#[test]
+fn cells_over_tls_take_the_ways_that_speak_it() {
+    let mut lanes = lanes();
+    let settings = Settings { preset: "protocols".into(), ..Settings::default() };
+    let plain = settings.plan(&lanes).unwrap();
+    assert!(plain.cells.iter().all(|cell| !cell.request.is_tls()), "there is no way over TLS");
+    let secure = Way { mss: Some(1448), origin: "https://127.0.0.1:3".into() };
+    lanes.lanes[0].ways.push(secure.clone());
+    let mut of_haproxy = lanes.lanes[1].clone();
+    of_haproxy.endpoint.name = "haproxy-tls".into();
+    of_haproxy.ways = vec![Way { origin: "https://127.0.0.1:4".into(), ..secure }];
+    lanes.lanes.push(of_haproxy);
+    let plan = settings.plan(&lanes).unwrap();
+    let mut taken: Vec<(&str, &str, &str)> = plan
+        .cells
+        .iter()
+        .filter(|cell| cell.reader == Reader::Recv)
+        .map(|cell| {
+            let lane = lanes.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint).unwrap();
+            let origin = lane.origin(cell).unwrap();
+            (cell.endpoint.as_str(), cell.request.client_protocol.as_str(), origin)
+        })
+        .collect();
+    taken.sort_unstable();
+    assert_eq!(
+        taken,
+        [
+            ("direct", "h2", "https://127.0.0.1:3"),
+            ("direct", "http/1.1", "http://127.0.0.1:1"),
+            ("haproxy", "http/1.1", "http://127.0.0.1:2"),
+            ("haproxy-tls", "h2", "https://127.0.0.1:4"),
+        ]
+    );
+}

@@ -255,6 +255,31 @@ fn a_busy_page_voids_what_its_thread_stamped_and_nothing_else() {
 }
 
 #[test]
+fn without_the_wires_side_a_page_shows_what_is_live_and_blames_nobody() {
+    let mut cell = Cell { reader: Reader::FetchWorker, ..plan().cells[0].clone() };
+    let found = |cell: &Cell, held: bool| {
+        let judged = in_worker(cell, |run| {
+            run.wire = None;
+            run.wire_unknown = Some("merged".into());
+            let end = run.arrivals.deliveries.last().map(|last| last.at).unwrap();
+            for delivery in run.arrivals.deliveries.iter_mut().filter(|_| held) {
+                (delivery.at, delivery.paged, delivery.painted) = (end, None, None);
+            }
+        });
+        assert_eq!(judged.wire_unknown.as_deref(), Some("merged"));
+        judged.finding(&Thresholds::standard())
+    };
+    // On a plain path the tap reads the stream: its side is missing for another reason.
+    assert_eq!(found(&cell, false).name, Verdict::CannotTell);
+    cell.request.client_protocol = "h2".into();
+    let live = found(&cell, false);
+    assert_eq!(live.name, Verdict::Live, "{}", live.because);
+    let held = found(&cell, true);
+    assert_eq!(held.name, Verdict::CannotTell);
+    assert!(held.because.contains("path or browser"), "{}", held.because);
+}
+
+#[test]
 fn a_clock_too_coarse_claims_nothing_of_browser_and_page() {
     let cell = Cell { reader: Reader::FetchWorker, ..plan().cells[0].clone() };
     let judged = in_worker(&cell, |run| {

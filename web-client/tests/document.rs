@@ -106,6 +106,8 @@ fn full_row() -> CellResult {
             reads: Some(9),
             frames_per_read: ratio(4.555_555_555_555_555),
             wire_frames_per_read: ratio(1.0),
+            negotiated: Some("h2".into()),
+            wire_unknown: Some("no request passed".into()),
             head_bytes: Some(190),
             first_hold_us: spread(1_090, true),
             segments_in: Some(41),

@@ -12,7 +12,7 @@ use super::slope::{self, Picture};
 use super::source::Source;
 use super::tables::{self, Variation};
 use super::words::{self, Mood};
-use super::{RAW, spread};
+use super::{RAW, protocols, spread};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -42,6 +42,9 @@ pub(crate) fn render(source: &Source) -> String {
     out.push_str("</dl></header><main>");
     section(&mut out, "measured", "What was measured", |out| {
         out.push_str("<p class=\"how\">Medians; small figures are the smallest and the largest. TTFT is counted from the call to the first event with visible text. A dash is a quantity that does not apply.</p>");
+        if let Some(map) = protocols::map(document) {
+            grid(out, &map);
+        }
         for table in tables::presets(document) {
             grid(out, &table);
         }

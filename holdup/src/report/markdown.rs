@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::grid::{Column, Entry, Grid};
 use super::source::Source;
-use super::{RAW, tables, words};
+use super::{RAW, protocols, tables, words};
 
 /// The whole report.
 pub(crate) fn render(source: &Source) -> String {
@@ -17,6 +17,9 @@ pub(crate) fn render(source: &Source) -> String {
         let _ = writeln!(out, "- {name}: {}", text(&what));
     }
     out.push_str("\n## What was measured\n\n");
+    if let Some(map) = protocols::map(document) {
+        grid(&mut out, &map);
+    }
     for table in tables::presets(document) {
         grid(&mut out, &table);
     }

@@ -7,6 +7,7 @@ mod grid;
 mod html;
 mod markdown;
 mod picture;
+mod protocols;
 mod slope;
 mod source;
 mod spread;

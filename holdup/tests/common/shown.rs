@@ -16,7 +16,8 @@ pub(crate) struct Shown {
 impl Shown {
     pub(crate) fn row(&mut self, row: &CellResult, noise: Option<String>) {
         let reader = row.cell.engine.as_deref().unwrap_or(row.cell.reader.name());
-        let who = format!("{} by {reader}", row.cell.endpoint);
+        let protocol = &row.cell.request.client_protocol;
+        let who = format!("{} over {protocol} by {reader}", row.cell.endpoint);
         match noise {
             None => _ = self.right.insert(who),
             Some(why) => {

@@ -242,6 +242,7 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
                 "protocols",
                 &[
                     "nginx",
+                    "nginx-buffering-off",
                     "nginx-http10",
                     "caddy",
                     "traefik",
@@ -257,6 +258,7 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
                     "protocols",
                     &[
                         "nginx-tls",
+                        "nginx-buffering-off-tls",
                         "nginx-http10-tls",
                         "caddy-tls",
                         "traefik-tls",

@@ -125,6 +125,24 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_not_asked_for_http1_over_tls_and_each_protocol_is_confirmed_by_itself() {
+        let plan = for_page("protocols", false);
+        let mut spoken: Vec<&str> =
+            plan.cells.iter().map(|cell| cell.request.client_protocol.as_str()).collect();
+        spoken.sort_unstable();
+        spoken.dedup();
+        assert_eq!(spoken, ["h2", "http/1.1"]);
+        for native in plan.cells.iter().filter(|cell| cell.reader == Reader::Recv) {
+            let confirmed: Vec<&Cell> =
+                plan.cells.iter().filter(|cell| native.confirms(cell)).collect();
+            assert_eq!(confirmed.len(), 2, "{}: two readers", native.id());
+        }
+        let native = Plan::preset("protocols", &[], &[ReaderProfile::recv()], None, 1, 7).unwrap();
+        let over_tls = |cell: &&Cell| cell.request.client_protocol == "http/1.1+tls";
+        assert!(native.cells.iter().find(over_tls).is_some());
+    }
+
+    #[test]
     fn the_gzip_preset_confirms_as_a_browser_and_as_a_command_line_does() {
         let plan = for_page("gzip", false);
         let native: Vec<&Cell> = plan

@@ -313,6 +313,8 @@ fn summary_fields(fields: &Fields, summary: &mut Summary) {
     }
     fields.within("outcomes", &mut summary.outcomes, outcomes_fields);
     fields.text_if_any("void", &mut summary.void, Absent::Null);
+    fields.text_if_any("negotiated", &mut summary.negotiated, Absent::Left);
+    fields.text_if_any("wire_unknown", &mut summary.wire_unknown, Absent::Left);
     for (name, spread) in [
         ("ttft_us", &mut summary.ttft_us),
         ("connect_us", &mut summary.connect_us),

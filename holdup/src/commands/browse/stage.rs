@@ -1,13 +1,14 @@
 //! One engine's part: start it, open the page, take the runs that it posts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use emitter::Emitter;
-use measure::Span;
 use measure::page::{Finished, Lanes, RunPost, Settings};
 use measure::plan::Plan;
 use measure::results::{Browser, RunRecord};
+use measure::{Arrivals, Span, Stamp};
 use proxies::Proxies;
 use tokio::runtime::Runtime;
 
@@ -180,6 +181,7 @@ impl Stage<'_> {
         let run = post.arrivals.run;
         let in_browser = post.arrivals.reader.in_browser();
         let (wire, wire_unknown) = match self.page.wire(run, origin.filter(|_| in_browser)) {
+            Ok(wire) if comes_too_late(&wire, &post.arrivals) => (None, Some(TOO_LATE.into())),
             Ok(wire) => (Some(wire), None),
             Err(why) => (None, why),
         };
@@ -235,6 +237,19 @@ impl Stage<'_> {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
+}
+
+/// Why a tap's side does not stand beside a page's.
+const TOO_LATE: &str = "by the sizes of the TLS records a frame passed the tap after the page had it: they were joined wrongly";
+
+/// Whether a tap's side has frames pass after the page had them. A tap that reads the stream itself
+/// never does; sizes may fit a wrong order.
+fn comes_too_late(wire: &Arrivals, page: &Arrivals) -> bool {
+    let uncertainty = page.clock_uncertainty();
+    let mut came = page.frames().filter_map(|(delivery, own)| Some((own.seq?, delivery.at)));
+    let passed: BTreeMap<u32, Stamp> =
+        wire.frames().filter_map(|(delivery, own)| Some((own.seq?, delivery.at))).collect();
+    came.any(|(seq, at)| passed.get(&seq).is_some_and(|passed| *passed > at + uncertainty))
 }
 
 async fn pictures(engine: Engine, driver: &Driver, folder: &Path) -> Result<(), Problem> {

@@ -1,0 +1,153 @@
+//! The same streams on the protocols that users' browsers speak: natively, and in three engines.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::shown::{Shown, noise};
+use common::{
+    alone, document, not_found, rows, run, runs, skip_missing, skipped_but, status, stderr,
+};
+use measure::results::{CellResult, Document};
+use measure::verdict::Verdict;
+
+/// Row of an endpoint on a protocol, by the native reader.
+fn native<'a>(document: &'a Document, endpoint: &str, protocol: &str) -> &'a CellResult {
+    let fits = |row: &&CellResult| {
+        row.cell.request.client_protocol == protocol && row.cell.engine.is_none()
+    };
+    rows(document, endpoint).into_iter().find(fits).unwrap()
+}
+
+fn measured(endpoints: &str) -> Option<Document> {
+    let output = run(&[
+        "measure",
+        "--preset",
+        "protocols",
+        "--runs",
+        "1",
+        "--endpoints",
+        endpoints,
+        "--json",
+    ]);
+    let document = document(&output);
+    if skipped_but(&document, &[]) {
+        return None;
+    }
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    Some(document)
+}
+
+fn finds(document: &Document, expected: &[(&str, &str, &[Verdict])]) {
+    for (endpoint, protocol, verdicts) in expected {
+        let row = native(document, endpoint, protocol);
+        let found = &row.summary.verdict;
+        assert!(verdicts.contains(&found.name), "{}: {:?} {}", row.id, found.name, found.because);
+    }
+}
+
+const LIVE: &[Verdict] = &[Verdict::Live];
+/// A short answer that waits for its end, or for a buffer that it nearly fills.
+const WAITS: &[Verdict] = &[Verdict::Held, Verdict::BufferBursts];
+
+#[test]
+fn haproxy_corks_over_http1_with_and_without_tls_and_is_live_over_http2() {
+    let _alone = alone();
+    let Some(document) = measured("haproxy") else { return };
+    finds(
+        &document,
+        &[
+            ("direct", "http/1.1", LIVE),
+            ("direct", "http/1.1+tls", LIVE),
+            ("direct", "h2", LIVE),
+            ("haproxy", "http/1.1", &[Verdict::Corked]),
+            ("haproxy-tls", "http/1.1+tls", &[Verdict::Corked]),
+            ("haproxy-tls", "h2", LIVE),
+        ],
+    );
+}
+
+#[test]
+fn nginx_holds_an_http_1_0_upstream_on_every_protocol_and_its_own_tls_over_http1() {
+    let _alone = alone();
+    let Some(document) = measured("nginx,nginx-http10,nginx-buffering-off") else { return };
+    finds(
+        &document,
+        &[
+            ("nginx", "http/1.1", LIVE),
+            // Its TLS layer gathers a buffered answer until a flush is asked for.
+            ("nginx-tls", "http/1.1+tls", WAITS),
+            ("nginx-tls", "h2", LIVE),
+            ("nginx-buffering-off", "http/1.1", LIVE),
+            ("nginx-buffering-off-tls", "http/1.1+tls", LIVE),
+            ("nginx-buffering-off-tls", "h2", LIVE),
+            ("nginx-http10", "http/1.1", WAITS),
+            ("nginx-http10-tls", "http/1.1+tls", WAITS),
+            ("nginx-http10-tls", "h2", WAITS),
+        ],
+    );
+}
+
+#[test]
+fn every_engine_sees_haproxy_live_over_http2_and_names_what_was_negotiated() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("results");
+    let output = run(&[
+        "browse",
+        "--browser",
+        "all",
+        "--preset",
+        "protocols",
+        "--runs",
+        "1",
+        "--endpoints",
+        "haproxy",
+        "--readers",
+        "fetch-worker,recv",
+        "--json",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    if not_found(&output) {
+        return;
+    }
+    assert!(matches!(status(&output), 0 | 3), "{}", stderr(&output));
+    let document = document(&output);
+    assert!(document.complete);
+    let asked: Vec<&str> =
+        document.cells.iter().map(|row| row.cell.request.client_protocol.as_str()).collect();
+    assert!(!asked.contains(&"http/1.1+tls"), "no browser can be asked for it");
+    let (missing, mut shown) = (skip_missing(&document), Shown::default());
+    for (endpoint, protocol, verdict) in [
+        ("direct", "http/1.1", Verdict::Live),
+        ("direct", "h2", Verdict::Live),
+        ("haproxy", "http/1.1", Verdict::Corked),
+        ("haproxy-tls", "h2", Verdict::Live),
+    ] {
+        let here = |row: &&CellResult| {
+            row.cell.request.client_protocol == protocol
+                && (row.browser.is_some() || row.cell.engine.is_none())
+        };
+        for row in rows(&document, endpoint).into_iter().filter(here) {
+            if row.cell.engine.is_some() {
+                assert_eq!(row.summary.negotiated.as_deref(), Some(protocol), "{}", row.id);
+            }
+            let noise = noise(&document, row).or_else(|| {
+                let found = &row.summary.verdict;
+                assert_eq!(found.name, verdict, "{}: {}", row.id, found.because);
+                None
+            });
+            shown.row(row, noise);
+        }
+    }
+    // What passed sealed is joined to its frames, and no frame came before it passed.
+    for run in runs(&out).iter().filter(|run| run.arrivals.reader.in_browser()) {
+        let Some(wire) = &run.wire else {
+            let why = run.wire_unknown.as_deref().unwrap_or("no reason");
+            panic!("{}: no tap's side: {why}", run.cell);
+        };
+        assert_eq!(wire.frames().count(), 41, "{}", run.cell);
+    }
+    shown.end(missing);
+}
