@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     match commands::run(cli) {
-        Ok(exit) => exit.code(),
+        Ok(exit) => out::came_out(exit).code(),
         Err(problem) => {
             eprintln!("holdup: {problem}");
             problem.exit.code()

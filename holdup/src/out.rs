@@ -4,21 +4,27 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::exit::{Exit, Problem};
 
 /// Writes as much as the reader takes.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader that has seen enough has closed the pipe; there is nobody left to tell.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("holdup: cannot write to standard output: {error}");
-            // What was to be kept is in its files already; supervisors end what runs.
-            std::process::exit(i32::from(Exit::Nothing.status()));
-        }
-        _ => {}
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    // A reader that has seen enough has closed the pipe; there is nobody left to tell.
+    let lost = written.err().filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+    if let Some(error) = lost.filter(|_| !LOST.swap(true, Ordering::Relaxed)) {
+        eprintln!("holdup: cannot write to standard output: {error}");
     }
+}
+
+/// Whether something that was said did not come out.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// The exit status, or that of nothing measured when what was to be shown is lost.
+pub(crate) fn came_out(exit: Exit) -> Exit {
+    if LOST.load(Ordering::Relaxed) { Exit::Nothing } else { exit }
 }
 
 /// `println!` without its panic.

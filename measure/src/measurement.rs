@@ -197,7 +197,12 @@ impl Measurement {
                 .filter(|interval| *interval > Span::ZERO),
             written: ledger
                 .map_or(Vec::new(), |ledger| ledger.entries.iter().map(|e| e.after).collect()),
-            stops: ledger.map_or(Vec::new(), |ledger| stops::of(ledger, arrivals)),
+            // A page's ledger has no waits in it: its module goes without this, and without the
+            // verdict that is made of it.
+            stops: match ledger {
+                Some(ledger) if !cfg!(target_arch = "wasm32") => stops::of(ledger, arrivals),
+                _ => Vec::new(),
+            },
             first_byte_hold: first_body
                 .zip(ledger.and_then(|ledger| ledger.entries.first()))
                 .map(|(delivery, entry)| delivery.arrived() - entry.before),

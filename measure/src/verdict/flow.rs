@@ -10,6 +10,10 @@ use crate::units::Span;
 /// it is given. A slow link refuses, too, and gives bytes meanwhile; one that gives them in lumps
 /// does so at a rhythm.
 pub(super) fn flow_control(m: &Measurement, thresholds: &Thresholds) -> Option<Finding> {
+    // A page knows of no stops (see `Measurement::stops`), and need not carry this.
+    if cfg!(target_arch = "wasm32") {
+        return None;
+    }
     let usual = usual_gap(m);
     let stopped = |stop: &&Stop| {
         stop.waited >= thresholds.stop

@@ -33,6 +33,7 @@ fn ledger() -> Ledger {
         script,
         entries,
         handed: Vec::new(),
+        waits: Vec::new(),
         broken: None,
     }
 }
