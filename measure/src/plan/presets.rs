@@ -178,7 +178,7 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             vec![paced(41, 50, 60)],
         )],
         // A page asks for streams, not for chat answers: its module goes without.
-        "real-model" | "chat-replay" if cfg!(target_arch = "wasm32") => return None,
+        "real-model" | "chat-replay" if cfg!(target_arch = "wasm32") => Vec::new(),
         "real-model" => vec![Group {
             prompts: Some(Prompts::Model),
             ..one(
