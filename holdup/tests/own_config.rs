@@ -59,6 +59,7 @@ http {
             proxy_pass http://chat;
             proxy_http_version 1.0;
             proxy_set_header Authorization "Bearer S3CRETtoken";
+            proxy_hide_header Access-Control-Allow-Origin;
             add_header Access-Control-Allow-Origin * always;
         }
         location /api/chat {
@@ -214,7 +215,7 @@ fn one_that_refuses_to_start_is_a_row_with_its_own_message_and_line() {
         "chat.example.com {\n\treverse_proxy app:8000 {\n\t\tflush_intervall -1\n\t}\n}\n",
     );
     for (own, name, said) in [
-        (nginx, "nginx-own", ["unknown directive \"proxy_bufering\"", "site.conf, line 19"]),
+        (nginx, "nginx-own", ["unknown directive \"proxy_bufering\"", "site.conf, line 20"]),
         (placed, "nginx-own", ["unknown directive \"proxy_bufering\"", "placed.conf, line 6"]),
         (haproxy, "haproxy-own", ["cnnect", "haproxy.cfg, line 4"]),
         (caddy, "caddy-own", ["flush_intervall", "Caddyfile, line 3"]),
