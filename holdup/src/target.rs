@@ -71,10 +71,14 @@ impl Target {
     pub(crate) fn spoken(mut self, http: Http, trust: Option<&Trust>) -> Result<Target, Problem> {
         self.http = http;
         if let Some(trust) = trust.filter(|_| self.is_secure()) {
-            let host = self.url.host_str().unwrap_or_default();
-            self.secure = Some(trust.secure(host).map_err(Problem::usage)?);
+            self.secure = Some(self.secure(trust)?);
         }
         Ok(self)
+    }
+
+    /// TLS with this host.
+    pub(crate) fn secure(&self, trust: &Trust) -> Result<Secure, Problem> {
+        trust.secure(self.url.host_str().unwrap_or_default()).map_err(Problem::usage)
     }
 
     /// A request for a path and query there.

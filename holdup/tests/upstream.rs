@@ -128,10 +128,40 @@ fn what_cannot_be_asked_is_one_line_before_anything_is() {
     assert!(key.contains("no such variable is set"), "{key}");
     assert!(said(&body, &["--endpoints", "nope"]).contains("no endpoint is called \"nope\""));
     assert!(said(&body, &["--junit", "x.xml"]).contains("holdup probe --expect live"));
-    let https = ["measure", "--upstream", "https://127.0.0.1/v1", "--body"];
-    let https = holdup(&[&https[..], &[body.to_str().unwrap()]].concat()).output().unwrap();
-    assert_eq!(status(&https), 2);
-    assert!(stderr(&https).contains("speak plain HTTP to their origin"), "{}", stderr(&https));
+}
+
+#[test]
+fn a_service_behind_tls_is_reached_through_each_proxy() {
+    let _alone = alone();
+    let authority = certs::Authority::in_memory().unwrap();
+    let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let tls = emitter::Tls { listen, leaf: authority.leaf().unwrap() };
+    let emitter = Emitter::start(Config { tls: Some(tls), ..Config::loopback() }).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let (body, cacert) = (file("body.json", BODY), file("ca.pem", authority.certificate_pem()));
+    let url = format!("https://{}/v1/chat/completions", emitter.tls_address().unwrap());
+    let rig = ["--endpoints", "haproxy,nginx", "--runs", "3", "--pause", "1ms", "--json"];
+    let asked = ["measure", "--upstream", &url, "--body", &body];
+    let output = holdup(&[&asked[..], &rig, &["--cacert", &cacert]].concat()).output().unwrap();
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("a pipe of our own ends TLS"), "{}", stderr(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let per_read = |endpoint: &str| {
+        let way = way(&document, endpoint);
+        way["answers"]["frames_per_read"]["median"].as_f64().unwrap()
+    };
+    assert!(per_read("haproxy") > 2.0, "{}", per_read("haproxy"));
+    assert!(per_read("haproxy") > per_read("direct"), "{}", per_read("direct"));
+    // Nobody vouches for it: said before a proxy is started, and nothing is asked.
+    let unknown = holdup(&[&asked[..], &rig].concat()).output().unwrap();
+    assert_eq!(status(&unknown), 4, "{}", stderr(&unknown));
+    let said = stderr(&unknown);
+    assert!(said.contains("no TLS with 127.0.0.1") && said.contains("--cacert FILE"), "{said}");
 }
 
 #[test]

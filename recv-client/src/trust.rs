@@ -143,6 +143,15 @@ pub struct Secure {
     pub(crate) name: ServerName<'static>,
 }
 
+impl Secure {
+    /// For who shakes hands by himself, offering HTTP/1.1.
+    pub fn http1(&self) -> (Arc<ClientConfig>, ServerName<'static>) {
+        let mut config = (*self.config).clone();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        (Arc::new(config), self.name.clone())
+    }
+}
+
 impl fmt::Debug for Secure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Secure").field("name", &self.name).finish_non_exhaustive()

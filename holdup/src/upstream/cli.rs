@@ -12,7 +12,7 @@ const MAX_REQUESTS: u32 = 20;
 #[derive(Debug, Args)]
 pub(crate) struct Service {
     /// A chat service of your own for the proxies to stand before, instead of the emitter:
-    /// http://HOST[:PORT]/v1/chat/completions. The request goes through each of them and to the
+    /// http[s]://HOST[:PORT]/v1/chat/completions. The request goes through each of them and to the
     /// service itself
     #[arg(long, value_name = "URL", requires = "body", conflicts_with = "preset")]
     pub(crate) upstream: Option<String>,
@@ -28,6 +28,9 @@ pub(crate) struct Service {
     /// The header that carries the key, with what stands before it
     #[arg(long, value_name = "NAME[: SCHEME]", default_value = "Authorization: Bearer")]
     pub(crate) key_header: String,
+    /// Certificates (PEM) of an authority that is believed beside the system's, for an https service
+    #[arg(long, value_name = "FILE", requires = "upstream")]
+    pub(crate) cacert: Option<PathBuf>,
     /// Requests to the service at most; --runs is cut to the whole rounds that fit
     #[arg(long, value_name = "N", default_value_t = MAX_REQUESTS,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -8,6 +8,7 @@
 pub(crate) mod cli;
 
 mod document;
+mod pipe;
 mod plan;
 mod show;
 
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use measure::plan::endpoints_of;
-use recv_client::Form;
+use recv_client::{Form, Trust};
 use serde_json::{Map, Value};
 
 use crate::cli as commands;
@@ -34,6 +35,7 @@ use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::target::Target;
 use document::{Document, Row};
+use pipe::Pipe;
 use plan::Plan;
 
 /// Whose endpoints are asked where none are named.
@@ -44,7 +46,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Puts the proxies before the service and asks.
 pub(crate) fn run(options: &commands::Measure, url: &str, body: &Path) -> Outcome {
     let service = &options.service;
-    check(options, url)?;
+    check(options)?;
     let mut secrets = Secrets::read(
         service.key_env.as_deref(),
         service.key_file.as_deref(),
@@ -64,13 +66,20 @@ pub(crate) fn run(options: &commands::Measure, url: &str, body: &Path) -> Outcom
     let mut form = Form { method: "POST".into(), ..Form::default() };
     form.fields.extend(secrets.field.clone());
     form.fields.extend(sent.fields.clone());
+    if target.is_secure() {
+        eprintln!(
+            "a pipe of our own ends TLS before the service; every way, the direct one too, goes through it over HTTP/1.1"
+        );
+    }
     eprintln!("{}", plan.told(&target.shown(), shape, service, secrets.field.as_ref()));
     notes.iter().for_each(|note| eprintln!("{note}"));
 
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let before = machine::describe();
-    let rig = Rig::start(&proxies, &plan.names, target.address);
+    let pipe = piped(&target, service.cacert.as_deref())?;
+    let origin = pipe.as_ref().map_or(target.address, Pipe::address);
+    let rig = Rig::start(&proxies, &plan.names, origin);
     let mut native = Native {
         url: Place { target: target.clone(), origin: Origin::Unknown },
         against: None,
@@ -108,18 +117,22 @@ pub(crate) fn run(options: &commands::Measure, url: &str, body: &Path) -> Outcom
 }
 
 /// What cannot be meant, before anything is read.
-fn check(options: &commands::Measure, url: &str) -> Result<(), Problem> {
-    if url.trim_start().to_ascii_lowercase().starts_with("https:") {
-        return Err(Problem::usage(
-            "--upstream https: the pinned configurations speak plain HTTP to their origin; name the service's plain side, or one that ends its TLS on this machine. `holdup probe` asks it as it is",
-        ));
-    }
+fn check(options: &commands::Measure) -> Result<(), Problem> {
     if options.files.markdown.is_some() || options.files.junit.is_some() {
         return Err(Problem::usage(
             "--markdown and --junit are for the presets: a service of your own is checked by `holdup probe --expect live`",
         ));
     }
     Ok(())
+}
+
+/// What ends TLS before the service, where it speaks that.
+fn piped(target: &Target, cacert: Option<&Path>) -> Result<Option<Pipe>, Problem> {
+    if !target.is_secure() {
+        return Ok(None);
+    }
+    let trust = Trust::of(cacert).map_err(Problem::usage)?;
+    Pipe::start(target.address, &target.secure(&trust)?).map(Some)
 }
 
 /// The body as it is, what of it is not to be told, and what should be known before it is sent.
