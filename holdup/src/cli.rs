@@ -22,7 +22,7 @@ pub(crate) enum Command {
     /// Starts emitter, proxies and taps, serves the page and opens it
     Demo(Demo),
     /// Plays streams through the pinned proxies and reads them natively
-    Measure(Measure),
+    Measure(Box<Measure>),
     /// Reads the same streams by the page in real browsers
     Browse(Box<Browse>),
     /// Asks one deployed endpoint, or two ways to it, and says how its answers come
