@@ -287,9 +287,12 @@ fn hint(document: &Document) -> String {
             "More would tell: longer answers, more of them (--repeat), or another way to it (--against URL)"
         }
         (Verdict::CannotTell, _) => "More would tell: longer answers, or more of them (--repeat)",
-        // The doctor speaks plain HTTP so far.
-        _ if held && document.ways.iter().all(|way| way.tls.is_none()) => {
-            "What does that, and the cure: holdup doctor, with the same URL"
+        // The doctor reads event streams; where the emitter stands behind, it has a plain one.
+        _ if held && told.timed => {
+            "What does that, and the cure: holdup doctor on the emitter's /stream by the same way"
+        }
+        _ if held => {
+            "What does that, and the cure: holdup doctor, with the same URL, --method POST and --body FILE"
         }
         _ => return String::new(),
     };
