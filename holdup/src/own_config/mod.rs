@@ -252,7 +252,10 @@ pub(crate) fn read(path: &Path) -> Result<String, Problem> {
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(problem)?;
     if bytes.len() as u64 == MOST_BYTES {
-        let line = format!("{}: it is too large for a configuration", path.display());
+        let line = format!(
+            "{}: {MOST_BYTES} bytes is the most that is read: is it a configuration?",
+            path.display()
+        );
         return Err(Problem::usage(line));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
