@@ -6,6 +6,8 @@ use measure::{Arrivals, End, RunId};
 use recv_client::{Ask, Form, Observed};
 use serde_json::json;
 
+use crate::runner;
+
 /// The chat route whose answers plans ask for.
 pub(crate) const ROUTE: &str = "/v1/chat/completions";
 
@@ -34,14 +36,7 @@ pub(crate) fn form(answer: &Answer, run: RunId) -> Form {
 /// Asks and reads to the end, on a thread of its own that runs before other work where that may
 /// be. The frames say text where the events hold visible text; whatever fails is in the end.
 pub(crate) fn observe(ask: &Ask, shape: Shape, run: RunId) -> Arrivals {
-    std::thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            wire::priority::raise();
-            read(ask, shape, run)
-        });
-        // A panic of the reader is ours, not the endpoint's: it goes on.
-        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    runner::before_others(|| read(ask, shape, run))
 }
 
 fn read(ask: &Ask, shape: Shape, run: RunId) -> Arrivals {

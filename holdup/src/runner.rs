@@ -128,24 +128,31 @@ impl Executor for Native<'_> {
     }
 }
 
-/// Reads on a thread of its own, which runs before other work where that may be.
-pub(crate) fn read(ask: &Ask, run: RunId) -> Arrivals {
+/// Does what a native reader does on a thread of its own, which runs before other work where that
+/// may be.
+pub(crate) fn before_others<T: Send>(read: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             wire::priority::raise();
-            let Observed { mut arrivals, transport, .. } = recv_client::observe(ask, run);
-            // On a plain connection that is read on the arrivals say it all.
-            if transport.tls.is_some()
-                || transport.protocol == Some(Protocol::Http2)
-                || transport.paused.is_some()
-            {
-                arrivals.transport = Some(transport);
-            }
-            arrivals
+            read()
         });
         // A panic of the reader is ours, not the endpoint's: it goes on.
         reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Reads a stream that way.
+pub(crate) fn read(ask: &Ask, run: RunId) -> Arrivals {
+    let observed = before_others(|| recv_client::observe(ask, run));
+    let Observed { mut arrivals, transport, .. } = observed;
+    // On a plain connection that is read on the arrivals say it all.
+    if transport.tls.is_some()
+        || transport.protocol == Some(Protocol::Http2)
+        || transport.paused.is_some()
+    {
+        arrivals.transport = Some(transport);
+    }
+    arrivals
 }
 
 /// What is spoken above the connection.

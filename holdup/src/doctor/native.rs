@@ -18,6 +18,7 @@ use super::experiment::{Experiment, Offer, Speak, Way};
 use super::judge;
 use super::stop::Stop;
 use crate::interrupt::Interrupt;
+use crate::runner;
 use crate::target::Target;
 
 /// Bytes of one stream at most: well above the largest played here, and an end for a firehose.
@@ -181,7 +182,8 @@ impl Executor for Native {
             let what = "an experiment was chosen that cannot be asked".into();
             return Err(Stop::Unreachable { what });
         };
-        let Observed { arrivals, head, stopped, transport } = observe(&ask, run);
+        let Observed { arrivals, head, stopped, transport } =
+            runner::before_others(|| recv_client::observe(&ask, run));
         let finite = script.is_some();
         let target = match (experiment.way, &self.beside) {
             (Way::Beside, Some(beside)) => beside,
@@ -206,18 +208,6 @@ impl Executor for Native {
         let carried = Carried::of(&transport);
         Ok(Run { experiment: *experiment, alone, raw: Some(raw), head, carried })
     }
-}
-
-/// Reads on a thread of its own, which runs before other work where that may be.
-fn observe(ask: &Ask, run: RunId) -> Observed {
-    std::thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            wire::priority::raise();
-            recv_client::observe(ask, run)
-        });
-        // A panic of the reader is ours, not the endpoint's: it goes on.
-        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 /// What one request brought.

@@ -17,6 +17,7 @@ use super::plan::{Step, Way};
 use super::row::{Row, Run};
 use super::secret::Secrets;
 use crate::interrupt::Interrupt;
+use crate::runner;
 use crate::target::Target;
 
 /// One of the ways.
@@ -108,15 +109,8 @@ fn read(
         last = Some(at);
         left = fed.err().map(|error| error.to_string());
     };
-    let observed = std::thread::scope(|scope| {
-        let reading = scope.spawn(|| {
-            wire::priority::raise();
-            // The run is nobody's: whatever comes is the answer.
-            observe_with(ask, RunId(0), &mut sink)
-        });
-        // A panic of the reader is ours, not the endpoint's: it goes on.
-        reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    });
+    // The run is nobody's: whatever comes is the answer.
+    let observed = runner::before_others(|| observe_with(ask, RunId(0), &mut sink));
     let passed = observed.arrivals.ended - observed.arrivals.call;
     let out_of_time = passed.as_micros() >= time.as_micros() as i64;
     let timed_out = matches!(observed.arrivals.end, End::TimedOut { .. });
