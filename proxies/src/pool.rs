@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(row("varnish").requirement, "varnish=7.1.1-2+deb12u1");
         assert_eq!(row("envoy").state, State::Own("/opt/envoy".into()));
         assert!(matches!(row("haproxy").state, State::NotCached { .. }));
-        assert_eq!(row("haproxy").endpoints.len(), 5);
+        assert_eq!(row("haproxy").endpoints.len(), 7);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::{BODY, Origin, PROXIES, executable, get, options, start, tls};
 use proxies::source::Cache;
-use proxies::{Proxies, ProxyError, Registry, Sources, StartError, StartOptions};
+use proxies::{Proxies, ProxyError, Registry, Sources, StartError, StartOptions, UpstreamProtocol};
 
 /// The processes whose command line or folder names the scratch folder.
 fn processes_of(scratch: &Path) -> Vec<String> {
@@ -58,7 +58,11 @@ fn check(name: &str) {
     assert_eq!((origin.connections(), origin.heads().len()), (1, 1));
 
     let line = origin.heads()[0].lines().next().unwrap().to_ascii_lowercase();
-    assert!(line.ends_with(endpoint.upstream_protocol.as_str()), "{line}");
+    let spoken = match endpoint.upstream_protocol {
+        UpstreamProtocol::Http2Clear => "http/2.0",
+        other => other.as_str(),
+    };
+    assert!(line.ends_with(spoken), "{line}");
     std::thread::sleep(SETTLE);
     // Another URL: a cache must not answer by itself.
     let again = if endpoint.tls {
@@ -148,6 +152,18 @@ endpoints! {
     envoy_tls = "envoy-tls",
     nginx_1_22_tls = "nginx-1.22-tls",
     haproxy_2_6_tls = "haproxy-2.6-tls",
+    nginx_h2c = "nginx-h2c",
+    caddy_h2c = "caddy-h2c",
+    traefik_h2c = "traefik-h2c",
+    haproxy_h2c = "haproxy-h2c",
+    envoy_h2c = "envoy-h2c",
+    nginx_h2c_tls = "nginx-h2c-tls",
+    caddy_h2c_tls = "caddy-h2c-tls",
+    traefik_h2c_tls = "traefik-h2c-tls",
+    haproxy_h2c_tls = "haproxy-h2c-tls",
+    envoy_h2c_tls = "envoy-h2c-tls",
+    nginx_gzip_tls = "nginx-gzip-tls",
+    nginx_gzip_buffering_off_tls = "nginx-gzip-buffering-off-tls",
 }
 
 /// A stand-in for HAProxy that says its version and otherwise does as it is told.

@@ -112,11 +112,15 @@ pub(crate) fn headers(script: &Script) -> Part {
     }
 }
 
-/// Protocol, header set and concurrency.
+/// Protocol, header set and concurrency. Where the protocol is what differs, that behind the
+/// endpoint stands beside it: `h2 ← http/1.0`.
 pub(crate) fn request(cell: &Cell) -> Part {
     let mut said = Vec::new();
     if cell.request.client_protocol != "http/1.1" {
-        said.push(cell.request.client_protocol.clone());
+        said.push(match cell.request.upstream_protocol.as_deref() {
+            None | Some("http/1.1") => cell.request.client_protocol.clone(),
+            Some(upstream) => format!("{} ← {upstream}", cell.request.client_protocol),
+        });
     }
     if cell.request.headers != HeaderSet::Plain {
         said.push("a browser's headers".into());

@@ -114,9 +114,12 @@ impl Plan {
             match (own, name) {
                 (true, _) => endpoints.extend(group.endpoints),
                 (false, "published" | "protocols") => {
+                    // Whoever names an endpoint means it with TLS in front too, and with
+                    // another protocol behind.
                     let named = |name: &&&str| {
                         let plain = name.strip_suffix("-tls").unwrap_or(name);
-                        asked.contains(*name) || asked.contains(&plain)
+                        let stock = plain.strip_suffix("-h2c").unwrap_or(plain);
+                        [**name, plain, stock].iter().any(|name| asked.contains(name))
                     };
                     endpoints.extend(group.endpoints.iter().filter(named));
                 }

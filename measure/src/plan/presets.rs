@@ -80,6 +80,44 @@ pub(super) struct Group {
     pub(super) also_plain: bool,
 }
 
+/// What `protocols` plays without TLS.
+const PLAIN: &[&str] = &[
+    "nginx",
+    "nginx-buffering-off",
+    "nginx-http10",
+    "nginx-h2c",
+    "caddy",
+    "caddy-h2c",
+    "traefik",
+    "traefik-h2c",
+    "haproxy",
+    "haproxy-no-delay",
+    "haproxy-h2c",
+    "envoy",
+    "envoy-h2c",
+];
+
+/// The same with TLS in front.
+const SECURE: &[&str] = &[
+    "nginx-tls",
+    "nginx-buffering-off-tls",
+    "nginx-http10-tls",
+    "nginx-h2c-tls",
+    "caddy-tls",
+    "caddy-h2c-tls",
+    "traefik-tls",
+    "traefik-h2c-tls",
+    "haproxy-tls",
+    "haproxy-no-delay-tls",
+    "haproxy-h2c-tls",
+    "envoy-tls",
+    "envoy-h2c-tls",
+];
+
+/// What it plays of those that compress, and the same with TLS in front.
+const COMPRESSING: &[&str] = &["nginx-gzip", "nginx-gzip-buffering-off"];
+const COMPRESSING_SECURE: &[&str] = &["nginx-gzip-tls", "nginx-gzip-buffering-off-tls"];
+
 /// The groups of a preset; `None` for a name that none has.
 pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
     let one = |preset, endpoints, scripts| Group {
@@ -239,39 +277,19 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             ..one("connection-limit", &[], vec![paced(41, 50, 60)])
         }],
         // The same stream on the protocol that tests speak, and on those that users' browsers do.
-        "protocols" => vec![
-            one(
-                "protocols",
-                &[
-                    "nginx",
-                    "nginx-buffering-off",
-                    "nginx-http10",
-                    "caddy",
-                    "traefik",
-                    "haproxy",
-                    "haproxy-no-delay",
-                    "envoy",
-                ],
-                vec![paced(41, 50, 60)],
-            ),
-            Group {
-                protocols: &[ClientProtocol::Http11Tls, ClientProtocol::Http2],
-                ..one(
-                    "protocols",
-                    &[
-                        "nginx-tls",
-                        "nginx-buffering-off-tls",
-                        "nginx-http10-tls",
-                        "caddy-tls",
-                        "traefik-tls",
-                        "haproxy-tls",
-                        "haproxy-no-delay-tls",
-                        "envoy-tls",
-                    ],
-                    vec![paced(41, 50, 60)],
-                )
-            },
-        ],
+        "protocols" => {
+            const TLS: &[ClientProtocol] = &[ClientProtocol::Http11Tls, ClientProtocol::Http2];
+            let all = |endpoints| one("protocols", endpoints, vec![paced(41, 50, 60)]);
+            // Who compresses does it for those who ask, and browsers always do.
+            let asks = |group| Group { accept_encoding: Some(BROWSER_ENCODINGS), ..group };
+            let tls = |group| Group { protocols: TLS, ..group };
+            vec![
+                all(PLAIN),
+                tls(all(SECURE)),
+                asks(all(COMPRESSING)),
+                asks(tls(all(COMPRESSING_SECURE))),
+            ]
+        }
         "published" => {
             let mut all = Vec::new();
             for part in PUBLISHED {

@@ -161,6 +161,9 @@ pub enum UpstreamProtocol {
     #[default]
     #[serde(rename = "http/1.1")]
     Http11,
+    /// HTTP/2 without TLS, by prior knowledge: the answer comes in frames.
+    #[serde(rename = "h2c")]
+    Http2Clear,
 }
 
 impl UpstreamProtocol {
@@ -169,6 +172,7 @@ impl UpstreamProtocol {
         match self {
             Self::Http10 => "http/1.0",
             Self::Http11 => "http/1.1",
+            Self::Http2Clear => "h2c",
         }
     }
 }

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a helper of a test may panic as the test itself may")]
 
+mod h2c;
 pub(crate) mod tls;
 
 use std::io::{Read, Write};
@@ -53,7 +54,13 @@ impl Origin {
             for stream in listener.incoming() {
                 *noting.connections.lock().unwrap() += 1;
                 let heads = Arc::clone(&noting.heads);
-                std::thread::spawn(move || while answer(stream.as_ref().unwrap(), &heads) {});
+                std::thread::spawn(move || {
+                    let stream = stream.unwrap();
+                    if h2c::is_spoken(&stream) {
+                        return h2c::answer(stream, &heads);
+                    }
+                    while answer(&stream, &heads) {}
+                });
             }
         });
         origin
