@@ -307,7 +307,7 @@ fn frames_are_joined_by_run_and_sequence() {
     let mut reader = ChatReader::new(None, Some(ours));
     let (head, tail) = stream.split_at(stream.find(": note").unwrap());
     reader.read(CALL, head.as_bytes()).unwrap();
-    reader.read(CALL, tail.as_bytes()).unwrap();
+    reader.read(CALL + Span::millis(1), tail.as_bytes()).unwrap();
     let record = reader.finish();
     assert_eq!((record.foreign_frames, record.text.as_str()), (1, "a"));
     let first: Vec<_> = record.frames_of_read(0).collect();
@@ -356,7 +356,7 @@ fn an_answer_says_its_own_run_and_a_read_may_come_in_parts() {
     let mut reader = ChatReader::of_any_run(None);
     let (first, second) = (event(7, 0), event(7, 1));
     reader.read(Stamp(1), first.as_bytes()).unwrap();
-    reader.more(second.as_bytes()).unwrap();
+    reader.read(Stamp(1), second.as_bytes()).unwrap();
     // Somebody else's id is no stranger where no run was asked for.
     reader.read(Stamp(2), event(8, 0).as_bytes()).unwrap();
     let record = reader.finish();

@@ -94,7 +94,7 @@ fn read(
     interrupt: &Interrupt,
 ) -> Came {
     let mut reader = ChatReader::of_any_run(shape);
-    let (mut last, mut decoded, mut left) = (None, 0, None);
+    let (mut decoded, mut left) = (0, None);
     let mut sink = |at: Stamp, bytes: &[u8]| {
         decoded += bytes.len() as u64;
         if left.is_some() {
@@ -104,10 +104,7 @@ fn read(
             left = Some(format!("its body has more than {most} bytes (--max-bytes)"));
             return;
         }
-        // A read that decodes to much is given in parts with one time.
-        let fed = if last == Some(at) { reader.more(bytes) } else { reader.read(at, bytes) };
-        last = Some(at);
-        left = fed.err().map(|error| error.to_string());
+        left = reader.read(at, bytes).err().map(|error| error.to_string());
     };
     // The run is nobody's: whatever comes is the answer.
     let observed = runner::before_others(|| observe_with(ask, RunId(0), &mut sink));

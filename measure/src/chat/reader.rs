@@ -93,7 +93,9 @@ impl ChatReader {
     }
 
     /// Takes what one read brought, decoded. `at` is when that read returned: the caller notes it
-    /// there, so that nothing which is done with the bytes counts as their way.
+    /// there, so that nothing which is done with the bytes counts as their way. Bytes with the
+    /// time of the last ones are of the same read: one may decode to more than its caller holds
+    /// at once, and a connection returns from no two reads in one microsecond.
     ///
     /// # Errors
     /// When more came than is noted of one answer; what came before is kept.
@@ -102,21 +104,11 @@ impl ChatReader {
             return Ok(());
         }
         let reads = &mut self.notes.record.reads;
-        if reads.len() >= MAX_NOTED {
-            return Err(TooLong("reads"));
-        }
-        reads.push(ChatRead { at, bytes: bytes.len() as u64 });
-        self.feed(bytes)
-    }
-
-    /// Takes more of what the last read brought: one read's bytes may decode to more than its
-    /// caller holds at once.
-    ///
-    /// # Errors
-    /// As for [`ChatReader::read`].
-    pub fn more(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        if let Some(read) = self.notes.record.reads.last_mut() {
-            read.bytes += bytes.len() as u64;
+        let noted = reads.len();
+        match reads.last_mut() {
+            Some(last) if last.at == at => last.bytes += bytes.len() as u64,
+            _ if noted >= MAX_NOTED => return Err(TooLong("reads")),
+            _ => reads.push(ChatRead { at, bytes: bytes.len() as u64 }),
         }
         self.feed(bytes)
     }
