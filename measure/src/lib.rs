@@ -15,6 +15,7 @@ pub mod cell;
 pub mod chat;
 pub mod clock;
 pub mod confirm;
+pub mod fields;
 pub mod frames;
 pub mod guards;
 pub mod ledger;

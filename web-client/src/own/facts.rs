@@ -14,6 +14,7 @@
 //! They do not overlap, so the shape need not be known.
 
 use js_sys::{Array, JSON, Reflect};
+use measure::fields::{REASONING, TEXT};
 use wasm_bindgen::{JsCast, JsValue};
 
 /// What an event says.
@@ -35,24 +36,6 @@ impl Facts {
         self.unseen || !self.text.is_empty()
     }
 }
-
-/// Names of a delta's reasoning.
-const REASONING: [&str; 5] =
-    ["reasoning_content", "reasoning", "reasoning_text", "thinking", "thought"];
-
-/// Names of the text in an object of no known shape.
-const TEXT: [&str; 10] = [
-    "text",
-    "content",
-    "token",
-    "delta",
-    "answer",
-    "response",
-    "completion",
-    "generated_text",
-    "chunk",
-    "message",
-];
 
 /// An event of an event stream; its data need not be JSON.
 pub fn of_data(name: &str, data: &[u8]) -> Facts {

@@ -26,11 +26,7 @@
 use crate::chat::count::Tokens;
 use crate::chat::facts::{Facts, ServiceError, Usage};
 use crate::chat::json::Json;
-
-/// Names of the one field that holds a delta's reasoning; the first that is not empty counts, as
-/// some services send the same words under two names.
-const REASONING: [&str; 5] =
-    ["reasoning_content", "reasoning", "reasoning_text", "thinking", "thought"];
+use crate::fields::REASONING;
 
 pub(super) fn facts(json: &Json) -> Facts {
     let mut facts = Facts::default();

@@ -3,24 +3,11 @@
 //! The data of an SSE event that is no JSON object is the text itself. Of an object the text is
 //! the first of [`TEXT`] that it has: the names that services written for one page mostly use.
 //! An object with none of them is an event without a token, because a wrong first token is worse
-//! than none.
+//! than none. `delta` and `message` may hold it one level deeper.
 
 use crate::chat::facts::Facts;
 use crate::chat::json::Json;
-
-/// Names of the text in an object. `delta` and `message` may hold it one level deeper.
-const TEXT: [&str; 10] = [
-    "text",
-    "content",
-    "token",
-    "delta",
-    "answer",
-    "response",
-    "completion",
-    "generated_text",
-    "chunk",
-    "message",
-];
+use crate::fields::TEXT;
 
 pub(super) fn facts(json: &Json) -> Facts {
     let mut facts = Facts::default();
