@@ -7,6 +7,7 @@ mod findings;
 mod page;
 mod readme;
 mod screenshots;
+mod suites;
 mod test;
 mod tidy;
 mod tools;
@@ -23,7 +24,8 @@ cargo xtask test            every test: format, lints, units, real proxies, the 
 cargo xtask page            builds the page into pkg/
 cargo xtask screenshots     pictures of every view of the page, by real runs in Chromium, into
                             target/pictures/, and some of them into docs/pictures/
-cargo xtask findings        measures the presets (about half an hour) and writes docs/findings.md
+cargo xtask findings [PART] measures the presets (about an hour), or a part of them anew, and
+                            writes docs/findings.md
 cargo xtask causes          plays the matrix (about five minutes) and writes docs/causes.md
 cargo xtask readme          runs the commands whose output stands in the README, and puts it there
 cargo xtask tidy            house rules that no other tool checks";
@@ -52,9 +54,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         Some("test") => test::run(),
         Some("page") => page::build().map(|()| ExitCode::SUCCESS),
         Some("screenshots") => screenshots::take().map(|()| ExitCode::SUCCESS),
-        Some("findings") => {
-            findings::make(rest.iter().any(|word| word == "--keep")).map(|()| ExitCode::SUCCESS)
-        }
+        Some("findings") => findings::make(rest).map(|()| ExitCode::SUCCESS),
         Some("causes") => {
             causes::make(rest.iter().any(|word| word == "--keep")).map(|()| ExitCode::SUCCESS)
         }

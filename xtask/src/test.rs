@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result};
 
 use crate::count::Counts;
-use crate::{cargo, check, page, show, tidy, tools};
+use crate::{cargo, check, page, show, suites, tidy, tools};
 
 /// What came of everything.
 #[derive(Default)]
@@ -81,51 +81,15 @@ pub(crate) fn run() -> Result<ExitCode> {
             "warnings",
         ])),
     );
-    sum.runner(
-        false,
-        &mut cargo(&[
-            "test",
-            "--workspace",
-            "--exclude",
-            "web-client",
-            "--exclude",
-            "page-builder",
-            "--no-fail-fast",
-            "--exclude",
-            "holdup",
-            "--exclude",
-            "proxies",
-            "--exclude",
-            "config-reader",
-        ]),
-    )?;
-    // With its output: it says how often nginx and the reader agree, and what is skipped.
-    sum.runner(
-        false,
-        &mut cargo(&[
-            "test",
-            "--package",
-            "config-reader",
-            "--no-fail-fast",
-            "--",
-            "--show-output",
-        ]),
-    )?;
-    // Real proxies and real browsers, one at a time: they measure, and two cores are few.
-    sum.runner(
-        true,
-        &mut cargo(&[
-            "test",
-            "--package",
-            "proxies",
-            "--package",
-            "holdup",
-            "--no-fail-fast",
-            "--",
-            "--test-threads=1",
-            "--show-output",
-        ]),
-    )?;
+    match suites::build() {
+        Ok(suites) => {
+            for suite in suites {
+                sum.runner(suite.measures(), &mut suite.command())?;
+            }
+        }
+        Err(error) => sum.step("build of the tests", Err(error)),
+    }
+    sum.runner(false, &mut cargo(&["test", "--doc", "--no-fail-fast"]))?;
     if chromium {
         sum.runner(false, &mut page::test_command())?;
     } else {
