@@ -3,8 +3,9 @@
 //!
 //! Parts: [`pacer`] wakes streams at absolute deadlines; [`play`] is the response body that
 //! yields a script's writes; [`listener`] wraps every connection so that the writes themselves
-//! are stamped, [`tls`] joins them to what was handed over above TLS, and `h2` speaks HTTP/2 and
-//! finds each response's bytes on its connection; [`follow`] turns stamped writes into ledger lines; [`ledgers`] keeps a bounded
+//! are stamped, [`tls`] joins them to what was handed over above TLS, `h2` speaks HTTP/2 and
+//! finds each response's bytes on its connection, and `h3` does both for HTTP/3 in the datagrams
+//! of a UDP socket; [`follow`] turns stamped writes into ledger lines; [`ledgers`] keeps a bounded
 //! number of ledgers; [`routes`] is the HTTP side, `chat` its routes that real chat services have,
 //! and [`page`] its files; `worker` is a thread that serves streams and nothing else; [`server`]
 //! starts and stops the whole; [`system`] is what is asked of the operating system.
@@ -13,6 +14,7 @@ pub mod assets;
 mod chat;
 pub mod follow;
 mod h2;
+mod h3;
 pub mod ledgers;
 pub mod listener;
 pub mod pacer;

@@ -14,10 +14,11 @@ use tokio::net::TcpStream;
 
 use crate::follow::Follow;
 use crate::h2::Streams;
+use crate::h3;
 use crate::now;
 use crate::tls::{Left, Records};
 
-/// A handler's reach into its own connection, and under HTTP/2 into its own stream of it.
+/// A handler's reach into its own connection, and where it has several into its own stream of it.
 #[derive(Clone, Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
@@ -25,10 +26,10 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Segment payload that the kernel uses towards them (`snd_mss`), bytes.
     pub segment_bytes: Option<u32>,
-    /// Whether TLS or HTTP/2 stands between what is played and the socket.
+    /// Whether TLS, HTTP/2 or QUIC stands between what is played and the socket.
     pub layered: bool,
-    /// The HTTP/2 stream.
-    stream: u32,
+    /// The stream, of HTTP/2 or QUIC.
+    stream: u64,
 }
 
 #[derive(Debug)]
@@ -44,6 +45,8 @@ enum Following {
     One(Option<Follow>),
     /// HTTP/2: each response by its stream.
     Streams(Streams),
+    /// QUIC: the same, in packets.
+    Packets(h3::Streams),
 }
 
 impl Shared {
@@ -59,6 +62,7 @@ impl Shared {
                 }
             }
             Following::Streams(streams) => streams.wrote(parts, before, after),
+            Following::Packets(_) => {}
         }
     }
 
@@ -68,6 +72,7 @@ impl Shared {
             Following::One(Some(follow)) => follow.refused(Refusal::Socket, at, None),
             Following::One(None) => {}
             Following::Streams(streams) => streams.refused(at),
+            Following::Packets(_) => {}
         }
     }
 }
@@ -78,6 +83,7 @@ impl Connection {
         match &mut *self.shared.following() {
             Following::One(one) => *one = Some(follow),
             Following::Streams(streams) => streams.follow(self.stream, follow),
+            Following::Packets(packets) => packets.follow(self.stream, follow),
         }
     }
 
@@ -98,28 +104,34 @@ impl Connection {
     }
 
     /// A stream of the connection.
-    pub(crate) fn of_stream(&self, stream: u32) -> Connection {
+    pub(crate) fn of_stream(&self, stream: u64) -> Connection {
         Connection { stream, ..self.clone() }
     }
 
     /// The client's window has no room for the stream.
     pub(crate) fn no_window(&self) {
-        if let Following::Streams(streams) = &mut *self.shared.following() {
-            streams.no_window(self.stream, now());
+        match &mut *self.shared.following() {
+            Following::One(_) => {}
+            Following::Streams(streams) => streams.no_window(self.stream, now()),
+            Following::Packets(packets) => packets.no_window(self.stream, now()),
         }
     }
 
     /// It has room again.
     pub(crate) fn window(&self) {
-        if let Following::Streams(streams) = &mut *self.shared.following() {
-            streams.window(self.stream, now());
+        match &mut *self.shared.following() {
+            Following::One(_) => {}
+            Following::Streams(streams) => streams.window(self.stream, now()),
+            Following::Packets(packets) => packets.window(self.stream, now()),
         }
     }
 
     /// The stream is over before its end has left.
     pub(crate) fn forget(&self) {
-        if let Following::Streams(streams) = &mut *self.shared.following() {
-            streams.forget(self.stream);
+        match &mut *self.shared.following() {
+            Following::One(_) => {}
+            Following::Streams(streams) => streams.forget(self.stream),
+            Following::Packets(packets) => packets.forget(self.stream),
         }
     }
 
@@ -138,7 +150,38 @@ impl Connection {
         match &mut *self.shared.following() {
             Following::One(one) => one.take().into_iter().for_each(|follow| follow.lose(why)),
             Following::Streams(streams) => streams.take().for_each(|follow| follow.lose(why)),
+            Following::Packets(packets) => packets.lose(why),
         }
+    }
+
+    /// A connection over QUIC, of a client that is not known yet.
+    pub(crate) fn over_quic() -> Connection {
+        let following = Mutex::new(Following::Packets(h3::Streams::default()));
+        Connection {
+            shared: Arc::new(Shared { following, nagle: AtomicBool::new(false) }),
+            remote: SocketAddr::from(([0, 0, 0, 0], 0)),
+            segment_bytes: None,
+            layered: true,
+            stream: 0,
+        }
+    }
+
+    /// The same connection, of this client.
+    pub(crate) fn from(self, remote: SocketAddr) -> Connection {
+        Connection { remote, ..self }
+    }
+
+    /// Does something with the packets of a connection over QUIC.
+    pub(crate) fn packets<T>(&self, act: impl FnOnce(&mut h3::Streams) -> T) -> Option<T> {
+        match &mut *self.shared.following() {
+            Following::Packets(packets) => Some(act(packets)),
+            Following::One(_) | Following::Streams(_) => None,
+        }
+    }
+
+    /// The stream, of HTTP/2 or QUIC.
+    pub(crate) fn stream(&self) -> u64 {
+        self.stream
     }
 }
 

@@ -22,6 +22,7 @@ use tokio::task::AbortHandle;
 
 use crate::chat;
 use crate::follow::Follow;
+use crate::h3::H3;
 use crate::ledgers::{Ledgers, Lookup};
 use crate::listener::Connection;
 use crate::now;
@@ -193,7 +194,10 @@ impl App {
             instance: self.instance.to_string(),
             attempts: 1,
             script: Script::clone(&script),
-            upstream_protocol: format!("{version:?}"),
+            upstream_protocol: match version {
+                Version::HTTP_3 => H3.into(),
+                version => format!("{version:?}"),
+            },
             segment_bytes: connection.segment_bytes,
             started,
             entries: Vec::new(),

@@ -1,7 +1,7 @@
 //! Starting and stopping the emitter.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
 use crate::assets::Assets;
+use crate::h3::{H3, Quic};
 use crate::ledgers::{DEFAULT_BYTES, Ledgers};
 use crate::page::Pages;
 use crate::routes::{App, router};
@@ -27,12 +28,15 @@ const SIDE_THREADS: usize = 2;
 /// How long to wait after a failed accept. Out of descriptors, most likely: the ones in use come
 /// back when streams end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How many free ports are tried for one that is free for UDP as well; there are some 28,000, and
+/// few of UDP's are ever taken.
+const PORTS: usize = 16;
 
 /// What an emitter is started with.
 pub struct Config {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// A second port, which speaks TLS.
+    /// A second port, which speaks TLS, and HTTP/3 over UDP.
     pub tls: Option<Tls>,
     /// Memory for ledgers, bytes.
     pub ledger_bytes: usize,
@@ -42,7 +46,8 @@ pub struct Config {
     pub more: Router,
 }
 
-/// A port that speaks TLS, with HTTP/2 or HTTP/1.1 above it as the client wishes.
+/// A port that speaks TLS, with HTTP/2 or HTTP/1.1 above it as the client wishes, and HTTP/3 over
+/// UDP at the same number.
 pub struct Tls {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
@@ -72,6 +77,16 @@ pub enum StartError {
     )]
     Listen {
         /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The number is taken over UDP.
+    #[error(
+        "cannot listen on {address} over UDP, for HTTP/3: {source}; choose another port, or port 0 for a free one"
+    )]
+    ListenUdp {
+        /// The address, which is free over TCP.
         address: SocketAddr,
         /// What the system said.
         source: io::Error,
@@ -112,11 +127,13 @@ impl Emitter {
         };
         let listener = bind(config.listen)?;
         let address = listener.local_addr()?;
-        let secured = match config.tls {
+        let (secured, datagrams) = match config.tls {
             Some(Tls { listen, leaf }) => {
-                Some((bind(listen)?, TlsAcceptor::from(leaf.server_config(&PROTOCOLS)?)))
+                let (listener, socket) = bind_both(listen, bind)?;
+                let tls = TlsAcceptor::from(leaf.server_config(&PROTOCOLS)?);
+                (Some((listener, tls)), Some((socket, leaf.server_config(&[H3])?)))
             }
-            None => None,
+            None => (None, None),
         };
         let tls_address =
             secured.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
@@ -135,6 +152,7 @@ impl Emitter {
         let workers = (0..cores.min(MAX_WORKERS))
             .map(|_| Worker::start(router.clone()))
             .collect::<io::Result<Vec<Worker>>>()?;
+        let quic = datagrams.map(|(socket, tls)| Quic::start(socket, tls, router)).transpose()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let thread =
             std::thread::Builder::new().name("emitter-accept".into()).spawn(move || {
@@ -145,7 +163,10 @@ impl Emitter {
                         () = accept_secured(secured, &workers) => {}
                     }
                 });
+                // Both at once: each gives its streams the same time to end.
+                let quic = quic.map(Quic::stopping);
                 Worker::stop(workers);
+                quic.into_iter().for_each(Quic::stop);
                 side.shutdown_background();
             })?;
         let (stop, thread) = (Some(stop), Some(thread));
@@ -157,7 +178,7 @@ impl Emitter {
         self.address
     }
 
-    /// Where it speaks TLS, if it does.
+    /// Where it speaks TLS, if it does: over TCP, and HTTP/3 over UDP.
     pub fn tls_address(&self) -> Option<SocketAddr> {
         self.tls_address
     }
@@ -187,6 +208,24 @@ impl Emitter {
 impl Drop for Emitter {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// Listens over TCP and, at the same number, over UDP.
+fn bind_both(
+    listen: SocketAddr,
+    bind: impl Fn(SocketAddr) -> Result<TcpListener, StartError>,
+) -> Result<(TcpListener, UdpSocket), StartError> {
+    // Those that are not free for both are kept meanwhile: the system would offer them again.
+    let mut refused = Vec::new();
+    loop {
+        let listener = bind(listen)?;
+        let address = listener.local_addr()?;
+        match UdpSocket::bind(address) {
+            Ok(socket) => return Ok((listener, socket)),
+            Err(_) if listen.port() == 0 && refused.len() < PORTS => refused.push(listener),
+            Err(source) => return Err(StartError::ListenUdp { address, source }),
+        }
     }
 }
 

@@ -30,10 +30,10 @@ use crate::pacer::Pacer;
 use crate::tls::{self, Secured};
 
 /// How long streams may take to end once the emitter is told to stop.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// How long a client may take to shake hands. Hundreds at once take tens of milliseconds each.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// An accepted connection, not yet of any runtime, and what it speaks TLS with, if it does.
 pub(crate) type Accepted = (std::net::TcpStream, SocketAddr, Option<TlsAcceptor>);

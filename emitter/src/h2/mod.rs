@@ -6,5 +6,5 @@
 mod serve;
 mod streams;
 
-pub(crate) use serve::{by_prior_knowledge, serve};
+pub(crate) use serve::{by_prior_knowledge, complete, of_no_connection, serve};
 pub(crate) use streams::Streams;

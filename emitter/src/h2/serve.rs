@@ -80,7 +80,7 @@ pub(crate) async fn serve(
             }
         };
         let Some(Ok((request, respond))) = accepted else { return };
-        let stream = respond.stream_id().as_u32();
+        let stream = respond.stream_id().as_u32().into();
         let connection = connection.of_stream(stream);
         let mut request = request.map(Received);
         let extensions = request.extensions_mut();
@@ -118,8 +118,8 @@ async fn answer(
     if ended { Some(()) } else { send(body, stream, connection).await }
 }
 
-/// Headers that speak of a connection make an HTTP/2 response malformed (RFC 9113, 8.2.2).
-fn of_no_connection(headers: &mut HeaderMap) {
+/// Headers that speak of a connection make a response malformed (RFC 9113, 8.2.2; RFC 9114, 4.2).
+pub(crate) fn of_no_connection(headers: &mut HeaderMap) {
     for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::UPGRADE] {
         headers.remove(name);
     }
@@ -128,7 +128,7 @@ fn of_no_connection(headers: &mut HeaderMap) {
 }
 
 /// What a server adds to an answer by itself, as ours does on HTTP/1.
-fn complete(headers: &mut HeaderMap, length: Option<u64>) {
+pub(crate) fn complete(headers: &mut HeaderMap, length: Option<u64>) {
     if let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())) {
         headers.entry(header::DATE).or_insert(date);
     }

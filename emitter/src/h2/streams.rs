@@ -20,7 +20,7 @@ const STREAM: u32 = 0x7fff_ffff;
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     scan: Scan,
-    follows: Vec<(u32, Follow)>,
+    follows: Vec<(u64, Follow)>,
     /// What the present write carried; kept for its room.
     carried: Vec<Carried>,
     /// Body bytes that have left on all streams.
@@ -32,31 +32,31 @@ pub(crate) struct Streams {
 /// What one write carried of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Carried {
-    stream: u32,
+    stream: u64,
     data: u64,
     ended: bool,
 }
 
 impl Streams {
     /// Enters what leaves on a stream from now on into a ledger.
-    pub(crate) fn follow(&mut self, stream: u32, follow: Follow) {
+    pub(crate) fn follow(&mut self, stream: u64, follow: Follow) {
         self.follows.push((stream, follow));
     }
 
     /// A stream that is over before its end has left.
-    pub(crate) fn forget(&mut self, stream: u32) {
+    pub(crate) fn forget(&mut self, stream: u64) {
         self.follows.retain(|(of, _)| *of != stream);
     }
 
     /// The client's window has no room for a stream.
-    pub(crate) fn no_window(&mut self, stream: u32, at: Stamp) {
+    pub(crate) fn no_window(&mut self, stream: u64, at: Stamp) {
         if let Some((_, follow)) = self.follows.iter_mut().find(|(of, _)| *of == stream) {
             follow.refused(Refusal::Window, at, Some(self.data));
         }
     }
 
     /// It has room again.
-    pub(crate) fn window(&mut self, stream: u32, at: Stamp) {
+    pub(crate) fn window(&mut self, stream: u64, at: Stamp) {
         if let Some((_, follow)) = self.follows.iter_mut().find(|(of, _)| *of == stream) {
             follow.taken(at);
         }
@@ -136,7 +136,7 @@ impl Scan {
             let [.., kind, flags, s1, s2, s3, s4] = self.header;
             if kind == DATA || kind == HEADERS {
                 carries(Carried {
-                    stream: u32::from_be_bytes([s1, s2, s3, s4]) & STREAM,
+                    stream: u64::from(u32::from_be_bytes([s1, s2, s3, s4]) & STREAM),
                     data: if kind == DATA { payload.len() as u64 } else { 0 },
                     ended: self.left == 0 && flags & END_STREAM != 0,
                 });
