@@ -3,8 +3,8 @@
 
 use super::{Cause, CauseId, Hop, cures};
 
-/// Every cause that is known.
-pub const CAUSES: &[Cause] = &[
+/// Every cause that is known. A static: a constant would stand in the page once for each use.
+pub static CAUSES: &[Cause] = &[
     Cause {
         id: CauseId::ChunksCorked,
         slug: "chunks-corked",
