@@ -149,6 +149,39 @@ fn the_seventh_stream_waits() {
         matches!(&told, Telling::Shown(text) if text.contains("after 2010 ms") && text.contains("for 2006 ms")),
         "{told:?}"
     );
-    rows.pop();
-    assert!(matches!(of("seventh").unwrap().tell(&rows), Telling::Nothing(_)));
+    assert!(told.text().ends_with("HTTP/2 was not asked here."), "{told:?}");
+    let alone = rows.clone();
+    for stream in 1..=20 {
+        let mut row = worker(DIRECT, Verdict::Live, 9, 1.0);
+        row.cell.stream = Some(stream);
+        row.cell.request.client_protocol = "h2".into();
+        rows.push(row);
+    }
+    let told = of("seventh").unwrap().tell(&rows);
+    let all = "over HTTP/2 20 streams ran at once, and each had its first token within 9.0 ms.";
+    assert!(told.text().ends_with(all), "{told:?}");
+    rows[26].summary.ttft_us = Spread::of([Span::millis(1_900)]);
+    let told = of("seventh").unwrap().tell(&rows);
+    assert!(told.text().ends_with("had its first token after 1900 ms, too."), "{told:?}");
+    assert!(matches!(of("seventh").unwrap().tell(&alone[1..]), Telling::Nothing(_)));
+}
+
+#[test]
+fn the_language_of_the_users_is_told_from_that_of_the_test() {
+    let over_http2 = |verdict, ttft_ms, ratio| {
+        let mut row = worker("haproxy-tls", verdict, ttft_ms, ratio);
+        row.cell.request.client_protocol = "h2".into();
+        row
+    };
+    let corked = worker("haproxy", Verdict::Corked, 207, 4.56);
+    let told = of("protocols").unwrap().tell(&[corked.clone(), over_http2(Verdict::Live, 4, 1.0)]);
+    let Telling::Shown(text) = &told else { panic!("{told:?}") };
+    for part in ["after 207 ms", "4.6 at a time", "after 4.0 ms, one at a time"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let told =
+        of("protocols").unwrap().tell(&[corked.clone(), over_http2(Verdict::CannotTell, 4, 1.0)]);
+    let Telling::NotShown(text) = &told else { panic!("{told:?}") };
+    assert!(text.ends_with("haproxy-tls was cannot-tell, the first token after 4.0 ms."), "{text}");
+    assert!(matches!(of("protocols").unwrap().tell(&[corked]), Telling::Nothing(_)));
 }

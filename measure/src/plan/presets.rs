@@ -271,11 +271,16 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             page_work: Some(Span::millis(250)),
             ..one("busy-page", &["nginx"], vec![paced(41, 50, 60)])
         }],
-        "connection-limit" => vec![Group {
-            // Browsers run six at once to one origin over HTTP/1.1.
-            streams: 7,
-            ..one("connection-limit", &[], vec![paced(41, 50, 60)])
-        }],
+        "connection-limit" => {
+            let of = |streams, protocols| Group {
+                streams,
+                protocols,
+                ..one("connection-limit", &[], vec![paced(41, 50, 60)])
+            };
+            // Browsers run six at once to one origin over HTTP/1.1. Over HTTP/2 they are limited by
+            // what the server allows, which is a hundred and more.
+            vec![of(7, &[ClientProtocol::Http11]), of(20, &[ClientProtocol::Http2])]
+        }
         // The same stream on the protocol that tests speak, and on those that users' browsers do.
         "protocols" => {
             const TLS: &[ClientProtocol] = &[ClientProtocol::Http11Tls, ClientProtocol::Http2];

@@ -112,16 +112,15 @@ mod tests {
     }
 
     #[test]
-    fn seven_streams_through_one_endpoint_are_seven_cells_of_one_step() {
+    fn streams_through_one_endpoint_are_cells_of_one_step_and_protocols_have_steps_of_their_own() {
         let plan = for_page("connection-limit", false);
-        let steps = plan.steps(0);
-        let first: Vec<Option<u32>> =
-            steps[0].iter().map(|index| plan.cells[*index].stream).collect();
-        assert_eq!(first.len(), 7);
+        let mut sizes: Vec<usize> = plan.steps(0).iter().map(Vec::len).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, [1, 1, 7, 7, 20, 20], "two readers of each, and what confirms them");
         let mut ids: Vec<String> = plan.cells.iter().map(Cell::id).collect();
         ids.sort();
         ids.dedup();
-        assert_eq!(ids.len(), 7 + 7 + 1);
+        assert_eq!(ids.len(), 2 * 7 + 1 + 2 * 20 + 1);
     }
 
     #[test]
