@@ -6,11 +6,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Reader};
-use crate::cell::Cell;
-use crate::plan::{MAX_ROUNDS, PRESETS, Plan, ReaderProfile, UnknownPreset};
+use crate::cell::{Cell, DIRECT};
+use crate::plan::{self, MAX_ROUNDS, PRESETS, Plan, ReaderProfile, UnknownPreset};
 use crate::results::{Browser, Endpoint};
 use crate::script::{Script, ScriptError};
 use crate::story::{self, STORIES};
+use crate::transport::ClientProtocol;
 use crate::units::Span;
 
 /// Smallest segment payload that Linux lets a client ask for (`TCP_MIN_MSS`), bytes.
@@ -19,6 +20,8 @@ const MIN_MSS: u64 = 88;
 const MAX_MSS: u64 = 32_755;
 /// Longest that a page may be made to work after a delivery: it cannot be stopped meanwhile.
 pub const MAX_BUSY_MS: u64 = 2_000;
+/// How the names of endpoints end that are others with TLS in front.
+const TLS: &str = "-tls";
 
 /// One lane: a way to the emitter as the page reaches it, through its tap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +121,8 @@ pub struct Settings {
     pub session: Option<String>,
     /// The engine's name as the driver knows it.
     pub engine: Option<String>,
+    /// What every browser cell is asked over, instead of what the preset says.
+    pub protocol: Option<ClientProtocol>,
     /// Segment size instead of the lanes' own; the inner value is absent for loopback's.
     pub mss: Option<Option<u32>>,
     /// How long the page works after each delivery, on purpose, instead of the preset's own.
@@ -143,6 +148,12 @@ pub enum SettingsError {
     /// Not a reader.
     #[error("no reader is called {0:?}: known are eventsource, fetch, fetch-worker, recv")]
     Reader(String),
+    /// Not a protocol that a browser can be made to speak.
+    #[error("no protocol is called {0:?}: browsers speak http/1.1 and h2")]
+    Protocol(String),
+    /// Nobody to ask over it.
+    #[error("no lane here speaks {0}")]
+    NotSpoken(&'static str),
     /// Not an endpoint.
     #[error("no lane is called {0:?}: there are {1}")]
     Endpoint(String, String),
@@ -178,6 +189,7 @@ impl Default for Settings {
             go: false,
             session: None,
             engine: None,
+            protocol: None,
             mss: None,
             busy: None,
             at_once: false,
@@ -237,6 +249,11 @@ impl Settings {
                 "go" => settings.go = value != "0",
                 "session" => settings.session = Some(short(value)),
                 "engine" => settings.engine = Some(short(value)),
+                "protocol" => {
+                    let known = ClientProtocol::from_name(value).filter(|own| own.in_browser());
+                    settings.protocol =
+                        Some(known.ok_or_else(|| SettingsError::Protocol(short(value)))?);
+                }
                 "mss" if value == "loopback" => settings.mss = Some(None),
                 "mss" => {
                     settings.mss = Some(Some(number("mss", value, MIN_MSS, MAX_MSS)? as u32));
@@ -276,6 +293,9 @@ impl Settings {
         {
             query.extend(value.iter().map(|value| (key, value.clone())));
         }
+        if let Some(protocol) = self.protocol {
+            query.push(("protocol", protocol.name().into()));
+        }
         if let Some(mss) = self.mss {
             query.push(("mss", mss.map_or("loopback".into(), |bytes| bytes.to_string())));
         }
@@ -289,6 +309,25 @@ impl Settings {
             query.push(("go", "1".into()));
         }
         query
+    }
+
+    /// The endpoints that the settings ask for, `direct` first.
+    ///
+    /// # Errors
+    /// When no preset has that name.
+    pub fn names(&self) -> Result<Vec<String>, UnknownPreset> {
+        let names = plan::endpoints_of(&self.preset, &self.endpoints)?;
+        if let Some(protocol) = self.protocol {
+            let mut spoken: Vec<String> = Vec::new();
+            for name in names {
+                let name = speaking(&name, protocol);
+                if !spoken.contains(&name) {
+                    spoken.push(name);
+                }
+            }
+            return Ok(spoken);
+        }
+        Ok(names)
     }
 
     /// The plan for the lanes there are. An endpoint that failed to start is left to its own
@@ -312,7 +351,22 @@ impl Settings {
             .collect();
         let mut plan =
             Plan::preset(&self.preset, &self.endpoints, &readers, mss, self.runs, self.seed)?;
+        if let Some(protocol) = self.protocol {
+            // Whoever was named is missed where it does not speak it.
+            for name in self.endpoints.iter().map(|name| speaking(name, protocol)) {
+                if !all.contains(&name.as_str()) {
+                    return Err(SettingsError::Endpoint(name, all.join(", ")));
+                }
+            }
+            for cell in &mut plan.cells {
+                cell.endpoint = speaking(&cell.endpoint, protocol);
+                cell.request.client_protocol = protocol.name().into();
+            }
+        }
         plan.cells.retain(|cell| lanes.runs(cell));
+        if let (Some(protocol), true) = (self.protocol, plan.cells.is_empty()) {
+            return Err(SettingsError::NotSpoken(protocol.name()));
+        }
         if let Some(cell) = plan.cells.iter().find(|cell| !lanes.has_way(cell)) {
             let text = |mss: Option<u32>| {
                 mss.map_or("loopback's own size".into(), |bytes| format!("{bytes} bytes"))
@@ -334,8 +388,8 @@ impl Settings {
                 cell.page_work_us = busy.filter(|busy| *busy > Span::ZERO);
             }
         }
-        if self.script.is_some() {
-            // Cells that differed in their scripts alone are one now.
+        if self.script.is_some() || self.protocol.is_some() {
+            // Cells that differed in that alone are one now.
             let mut seen: Vec<String> = Vec::new();
             plan.cells.retain(|cell| {
                 let (id, first) = (cell.id(), !seen.contains(&cell.id()));
@@ -363,6 +417,13 @@ impl Lanes {
         let lane = self.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint);
         lane.is_some_and(|lane| lane.origin(cell).is_some())
     }
+}
+
+/// The endpoint that speaks a protocol, of those that differ in that alone: `haproxy`, and
+/// `haproxy-tls`.
+fn speaking(endpoint: &str, protocol: ClientProtocol) -> String {
+    let plain = endpoint.strip_suffix(TLS).unwrap_or(endpoint);
+    if protocol.is_tls() && plain != DIRECT { [plain, TLS].concat() } else { plain.into() }
 }
 
 fn number(what: &'static str, value: &str, min: u64, max: u64) -> Result<u64, SettingsError> {

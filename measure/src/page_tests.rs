@@ -91,18 +91,55 @@ fn what_cannot_be_followed_is_named() {
     );
 }
 
-#[test]
-fn cells_over_tls_take_the_ways_that_speak_it() {
-    let mut lanes = lanes();
-    let settings = Settings { preset: "protocols".into(), ..Settings::default() };
-    let plain = settings.plan(&lanes).unwrap();
-    assert!(plain.cells.iter().all(|cell| !cell.request.is_tls()), "there is no way over TLS");
+/// The lanes with TLS before the control and HAProxy.
+fn with_tls(mut lanes: Lanes) -> Lanes {
     let secure = Way { mss: Some(1448), origin: "https://127.0.0.1:3".into() };
     lanes.lanes[0].ways.push(secure.clone());
     let mut of_haproxy = lanes.lanes[1].clone();
     of_haproxy.endpoint.name = "haproxy-tls".into();
     of_haproxy.ways = vec![Way { origin: "https://127.0.0.1:4".into(), ..secure }];
     lanes.lanes.push(of_haproxy);
+    lanes
+}
+
+#[test]
+fn any_plan_can_be_asked_over_another_protocol() {
+    let over = |protocol, endpoints: &str| {
+        Settings::from_query([("protocol", protocol), ("endpoints", endpoints)]).unwrap()
+    };
+    let (plain, lanes) = (lanes(), with_tls(lanes()));
+    let settings = over("h2", "haproxy");
+    let again = settings.to_query();
+    let pairs = again.iter().map(|(key, value)| (*key, value.as_str()));
+    assert_eq!(Settings::from_query(pairs), Ok(settings.clone()));
+    let plan = settings.plan(&lanes).unwrap();
+    assert!(plan.cells.iter().all(|cell| cell.request.client_protocol == "h2"));
+    assert_eq!(plan.endpoints(), ["direct", "haproxy-tls"]);
+    assert_eq!(settings.names().unwrap(), ["direct", "haproxy-tls"]);
+    // The other way round, and of a preset that has both every cell once.
+    assert_eq!(over("http/1.1", "haproxy-tls").plan(&lanes).unwrap().endpoints()[1], "haproxy");
+    let both = Settings { preset: "protocols".into(), ..over("h2", "haproxy") };
+    assert_eq!(both.plan(&lanes).unwrap().cells.len(), 2 * 2, "two endpoints, two readers");
+    assert_eq!(both.names().unwrap(), ["direct", "haproxy-tls"]);
+    // Who does not speak it is said to be missing.
+    for (settings, why) in [
+        (over("h2", "envoy"), "no lane is called \"envoy-tls\""),
+        (over("h2", "direct"), "no lane here speaks h2"),
+    ] {
+        let lanes = if why.contains("envoy") { &lanes } else { &plain };
+        let error = settings.plan(lanes).unwrap_err().to_string();
+        assert!(error.starts_with(why), "{error}");
+    }
+    let error = Settings::from_query([("protocol", "h2c")]).unwrap_err().to_string();
+    assert_eq!(error, "no protocol is called \"h2c\": browsers speak http/1.1 and h2");
+}
+
+#[test]
+fn cells_over_tls_take_the_ways_that_speak_it() {
+    let settings = Settings { preset: "protocols".into(), ..Settings::default() };
+    let plain = settings.plan(&lanes()).unwrap();
+    assert!(plain.cells.iter().all(|cell| !cell.request.is_tls()), "there is no way over TLS");
+    let lanes = with_tls(lanes());
     let plan = settings.plan(&lanes).unwrap();
     let mut taken: Vec<(&str, &str, &str)> = plan
         .cells

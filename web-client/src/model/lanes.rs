@@ -4,10 +4,13 @@
 //! Pure, so that it is tested without a browser.
 
 use measure::page::{Lanes, Settings};
-use measure::plan::{self, Plan};
+use measure::plan::Plan;
 use measure::results::Endpoint;
 use measure::script::{Body, Framing};
 use measure::{Cell, Script};
+
+/// Why an endpoint that runs has no part in a plan.
+const NOT_SPOKEN: &str = "it does not speak the protocol that is asked here";
 
 /// A lane as it is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +44,7 @@ impl LanePlan {
 /// side. Endpoints that the settings ask for and that did not start keep a row.
 pub fn of_plan(settings: &Settings, lanes: &Lanes, plan: &Plan) -> Vec<LanePlan> {
     let endpoints: Vec<Endpoint> = lanes.lanes.iter().map(|lane| lane.endpoint.clone()).collect();
-    let asked = plan::endpoints_of(&settings.preset, &settings.endpoints).unwrap_or_default();
+    let asked = settings.names().unwrap_or_default();
     let there: Vec<String> = asked
         .into_iter()
         .filter(|name| endpoints.iter().any(|endpoint| endpoint.name == *name))
@@ -78,7 +81,7 @@ pub fn of_cells(cells: &[Cell], endpoints: &[Endpoint], names: &[String]) -> Vec
                 key: name.into(),
                 special: String::new(),
                 of_many: false,
-                failed: known.failed.clone().or_else(|| Some("it did not start".into())),
+                failed: known.failed.clone().or_else(|| Some(NOT_SPOKEN.into())),
                 script: None,
                 endpoint: known,
             });
@@ -127,6 +130,7 @@ fn facets(cell: &Cell) -> Vec<String> {
     facets.push(
         cell.link.mss.map_or("segments of loopback".into(), |mss| format!("segments of {mss} B")),
     );
+    facets.push(cell.request.client_protocol.clone());
     facets.push(
         cell.stream
             .map_or(String::new(), |stream| format!("stream {stream} of {}", cell.concurrency)),

@@ -6,8 +6,8 @@ mod form;
 use js_sys::Reflect;
 use measure::cell::DIRECT;
 use measure::page::Settings;
-use measure::plan;
 use measure::script::{Body, Framing, Header};
+use measure::transport::ClientProtocol;
 use measure::{Reader, Script};
 use wasm_bindgen::JsValue;
 use web_sys::Element;
@@ -61,8 +61,7 @@ impl Shown<'_> {
             }
         }
         // One that is down takes part all the same, and says so in its lane.
-        let endpoints = plan::endpoints_of(&settings.preset, &settings.endpoints);
-        let endpoints = endpoints.unwrap_or_default();
+        let endpoints = settings.names().unwrap_or_default();
         Shown { settings, script, endpoints }
     }
 
@@ -88,6 +87,7 @@ impl Shown<'_> {
             },
             "runs" => settings.runs.to_string(),
             "seed" => settings.seed.to_string(),
+            "protocol" => settings.protocol.map_or("", ClientProtocol::name).into(),
             "busy_ms" => settings.busy.map_or(String::new(), |busy| busy.millis_text()),
             "at_once" => if settings.at_once { "1" } else { "" }.into(),
             _ => self.of_stream(key),
@@ -278,7 +278,7 @@ fn edited(
         let stays = match key {
             "go" | "story" => false,
             // A preset comes with its own stream, endpoints and work.
-            "endpoints" | "busy_ms" if what == "preset" => false,
+            "endpoints" | "busy_ms" | "protocol" if what == "preset" => false,
             key if STREAM.contains(&key) => !in_stream && what != "preset",
             key => key != what,
         };
@@ -308,7 +308,7 @@ fn edited(
         "readers" => add("readers", &readers(&shown, key, on)?),
         "endpoints" => add("endpoints", &endpoints(&shown, state, key, on)),
         // Empty is as if it were not there, where that means something.
-        "mss" | "busy_ms" | "at_once" | "seed" if typed.is_empty() => {}
+        "mss" | "busy_ms" | "at_once" | "seed" | "protocol" if typed.is_empty() => {}
         _ => add(what, typed),
     }
     Ok(query)

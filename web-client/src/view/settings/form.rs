@@ -39,6 +39,8 @@ pub(super) fn markup(state: &State, own_readers: &[(Reader, &str)]) -> String {
     };
     let mut plan = select("preset", "Preset", &own(&PRESETS.map(|name| (name, name))));
     plan.push_str(&text("runs", "Rounds", "numeric", "From 1 to 1000: each plays every lane once"));
+    let spoken = own(&[("", "the preset’s own"), ("http/1.1", "HTTP/1.1"), ("h2", "HTTP/2, TLS")]);
+    plan.push_str(&select("protocol", "Spoken", &spoken));
     let orders = own(&[("", "one after the other"), ("1", "all at once")]);
     plan.push_str(&select("at_once", "Lanes run", &orders));
     plan.push_str(&text("seed", "Seed of their order", "numeric", "Any whole number"));
