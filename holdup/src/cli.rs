@@ -197,6 +197,9 @@ pub(crate) struct Browse {
     /// The name or address under which browsers on other machines reach this one
     #[arg(long, value_name = "NAME")]
     pub(crate) public_host: Option<String>,
+    /// What the page itself is served over: https is with HTTP/2, and isolated as well
+    #[arg(long, value_name = "SCHEME", default_value = "http")]
+    pub(crate) page_over: Scheme,
     #[command(flatten)]
     pub(crate) own: Own,
     /// What to measure
@@ -204,7 +207,7 @@ pub(crate) struct Browse {
     pub(crate) preset: String,
     /// A story of the page instead of a preset: its lanes, its stream, its readers; each browser
     /// tells it from its own run. Ends with 1 where one does not show it
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "script", "readers", "endpoints", "own_config"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "script", "protocol", "readers", "endpoints", "own_config"])]
     pub(crate) story: Option<String>,
     /// A script instead of the preset's, as an address has it: frames=12&interval_ms=100, or
     /// script=NAME
@@ -214,6 +217,10 @@ pub(crate) struct Browse {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(measure::plan::MAX_ROUNDS)))]
     pub(crate) runs: u32,
+    /// What every lane is asked over, instead of what the preset says: http/1.1, or h2 with the
+    /// endpoints that have TLS in front
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol)]
+    pub(crate) protocol: Option<measure::transport::ClientProtocol>,
     /// Readers, separated by commas: eventsource, fetch, fetch-worker in the browser, and recv,
     /// the native one, which confirms each lane without a browser
     #[arg(
@@ -251,7 +258,7 @@ pub(crate) struct Own {
     /// A chat endpoint of your own instead of a preset: its answers seen from the wire and from
     /// each browser
     #[arg(long, value_name = "URL", value_parser = crate::gateway::target,
-          conflicts_with_all = ["preset", "story", "script", "readers", "endpoints", "own_config", "screenshots"])]
+          conflicts_with_all = ["preset", "story", "script", "protocol", "page_over", "readers", "endpoints", "own_config", "screenshots"])]
     pub(crate) target: Option<url::Url>,
     /// The answer's shape, such as openai-chat [default: told by the path, else by the answer]
     #[arg(long, value_name = "NAME", requires = "target")]
@@ -292,6 +299,21 @@ pub(crate) enum OwnWay {
     Gateway,
     /// By itself, as far as the endpoint lets other origins in
     Direct,
+}
+
+/// What a page is served over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Scheme {
+    /// HTTP/1.1
+    Http,
+    /// TLS with HTTP/2
+    Https,
+}
+
+fn protocol(name: &str) -> Result<measure::transport::ClientProtocol, String> {
+    let settings = measure::page::Settings::from_query([("protocol", name)]);
+    let protocol = settings.map_err(|error| error.to_string())?.protocol;
+    protocol.ok_or_else(|| "it is empty".into())
 }
 
 fn script(query: &str) -> Result<measure::Script, String> {

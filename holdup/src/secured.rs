@@ -8,6 +8,7 @@ use certs::{Authority, Leaf};
 use emitter::Tls;
 use recv_client::{Secure, Trust};
 
+use crate::authority;
 use crate::exit::Problem;
 use crate::rig::any_port;
 
@@ -25,6 +26,19 @@ impl Secured {
     /// With an authority in memory: nobody but this command is to believe it.
     pub(crate) fn in_memory() -> Result<Secured, Problem> {
         Secured::of(Authority::in_memory().map_err(Problem::nothing)?)
+    }
+
+    /// With the person's own authority, so that a browser that trusts it trusts this; where it
+    /// cannot be had, with one in memory, and that is said.
+    pub(crate) fn of_user() -> Result<Secured, Problem> {
+        match authority::of_user() {
+            Ok(authority) => Secured::of(authority),
+            Err(why) => {
+                eprintln!("{why}");
+                eprintln!("an authority in memory takes its place: no browser will trust it");
+                Secured::in_memory()
+            }
+        }
     }
 
     /// With an authority that is kept.
@@ -47,7 +61,11 @@ impl Secured {
 
     /// The emitter's second port, at the same address as its first.
     pub(crate) fn port(&self, near: Option<SocketAddr>) -> Result<Tls, Problem> {
-        let listen = near.map_or_else(any_port, |near| SocketAddr::new(near.ip(), 0));
+        self.port_at(near.map_or_else(any_port, |near| SocketAddr::new(near.ip(), 0)))
+    }
+
+    /// The emitter's second port.
+    pub(crate) fn port_at(&self, listen: SocketAddr) -> Result<Tls, Problem> {
         Ok(Tls { listen, leaf: self.authority.leaf().map_err(Problem::nothing)? })
     }
 }

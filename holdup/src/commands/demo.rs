@@ -15,9 +15,12 @@ use crate::out::say;
 use crate::own_config;
 use crate::page::routes::Page;
 use crate::rig::{Rig, any_port};
+use crate::secured::Secured;
 
 /// Where the page is served unless told otherwise: one address to remember.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4700);
+/// The same over HTTPS.
+const USUAL_TLS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4701);
 
 pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let proxies = Rig::proxies(&options.rig)?;
@@ -25,8 +28,11 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let mut names =
         plan::endpoints_of("headline", &options.rig.endpoints).map_err(Problem::usage)?;
     if options.rig.endpoints.is_empty() {
-        // What the page's stories are about runs, too, and shows when a story is told.
-        for name in STORIES.iter().flat_map(|story| story.settings().endpoints) {
+        // What the page's stories are about runs, too, and what the same lanes are over TLS; it
+        // shows when it is asked for.
+        let told = STORIES.iter().flat_map(|story| story.settings().endpoints);
+        let over_tls = plan::endpoints_of("protocols", &[]).map_err(Problem::usage)?;
+        for name in told.chain(over_tls) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -39,26 +45,38 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     // Where it is refused, fewer streams run at once.
     let _ = emitter::raise_descriptor_limit();
     let (page, gateway) = (Page::default(), Gateway::default());
-    let start = |listen| {
+    let secured = Secured::of_user()?;
+    let start = |listen: SocketAddr, tls| {
         Emitter::start(Config {
             listen,
+            tls: Some(tls),
             assets: assets.clone(),
             more: page.router().merge(gateway.router()),
             ..Config::loopback()
         })
     };
-    let emitter = match (options.listen, start(options.listen.unwrap_or(USUAL))) {
+    let asked = options.listen;
+    let usual = match asked {
+        Some(listen) => start(listen, secured.port(Some(listen))?),
+        None => start(USUAL, secured.port_at(USUAL_TLS)?),
+    };
+    let emitter = match (asked, usual) {
         (_, Ok(emitter)) => emitter,
-        // Nobody asked for the usual port: another one does as well.
-        (None, Err(StartError::Listen { .. })) => start(any_port()).map_err(Problem::nothing)?,
+        // Nobody asked for the usual ports: others do as well.
+        (None, Err(StartError::Listen { .. })) => {
+            start(any_port(), secured.port(None)?).map_err(Problem::nothing)?
+        }
         (_, Err(error)) => return Err(Problem::nothing(error)),
     };
     let address = emitter.address();
     let host = host(options.public_host.as_deref(), address.ip());
     eprintln!("starting the proxies");
-    let mut rig = Rig::start(&proxies, &names, SocketAddr::new(near(address.ip()), address.port()));
+    let here = |address: SocketAddr| SocketAddr::new(near(address.ip()), address.port());
+    let tls = emitter.tls_address();
+    let with = tls.map(here).map(|tls| (tls, &secured));
+    let mut rig = Rig::start_secured(&proxies, &names, here(address), with);
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
-    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), &rig, &emitter, address, None);
+    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), &rig, &emitter, here(address), Some(&secured));
     let ours = rig.listening();
     let own = gateway
         .open(&Opening {
@@ -75,9 +93,16 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
         true => String::new(),
         false => format!("&endpoints={}", own_config::endpoints(&options.rig).join(",")),
     };
-    let url = format!("http://{host}:{}/?go=1{beside}", address.port());
+    let page = |scheme: &str, address: SocketAddr| {
+        format!("{scheme}://{host}:{}/?go=1{beside}", address.port())
+    };
+    let url = page("http", address);
     let opened = !options.no_open && open(&url);
     say!("{} {url}", if opened { "opened" } else { "open this in a browser:" });
+    if let Some(tls) = tls {
+        say!("over HTTPS and HTTP/2: {}", page("https", tls));
+        say!("a browser asks over TLS once it trusts Holdup's authority: docs/tls.md says how");
+    }
     say!("your own endpoint: {own}");
     say!("the first run starts by itself; Ctrl-C ends everything");
     interrupt.wait();

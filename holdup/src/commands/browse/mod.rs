@@ -15,7 +15,8 @@ use std::time::SystemTime;
 use emitter::{Config, Emitter};
 use measure::Reader;
 use measure::page::{Settings, SettingsError};
-use measure::plan::{self, NATIVE_PRESETS, PRESETS, Plan, ReaderProfile, UnknownPreset};
+use measure::plan::{NATIVE_PRESETS, PRESETS, Plan, ReaderProfile, UnknownPreset};
+use measure::transport::ClientProtocol;
 
 use crate::browser::{Engine, Places};
 use crate::commands::demo::{host, near};
@@ -43,8 +44,8 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     reachable(options)?;
     let proxies = Rig::proxies(&options.rig)?;
     Rig::check(&proxies, &settings.endpoints)?;
-    let names =
-        plan::endpoints_of(&settings.preset, &settings.endpoints).map_err(Problem::usage)?;
+    let names = settings.names().map_err(Problem::usage)?;
+    Rig::check(&proxies, &names)?;
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -60,7 +61,8 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let ways = ways(options)?;
     let page = Page::default();
     let listen = options.listen.unwrap_or_else(any_port);
-    let secured = speaks_tls(&settings)?.then(Secured::in_memory).transpose()?;
+    let over_https = options.page_over == cli::Scheme::Https;
+    let secured = (over_https || speaks_tls(&settings)?).then(Secured::in_memory).transpose()?;
     let tls = secured.as_ref().map(|secured| secured.port(Some(listen))).transpose()?;
     let emitter =
         Emitter::start(Config { listen, tls, assets, more: page.router(), ..Config::loopback() })
@@ -83,7 +85,10 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         proxies: &proxies,
         interrupt: &interrupt,
         runtime: &runtime,
-        origin: format!("http://{host}:{}", address.port()),
+        origin: match emitter.tls_address().filter(|_| over_https) {
+            Some(secure) => format!("https://{host}:{}", secure.port()),
+            None => format!("http://{host}:{}", address.port()),
+        },
         settings: &settings,
         screenshots: options.screenshots.as_deref(),
     };
@@ -186,6 +191,9 @@ fn reachable(options: &cli::Browse) -> Result<(), Problem> {
 
 /// Whether any cell of a browser goes over TLS.
 fn speaks_tls(settings: &Settings) -> Result<bool, Problem> {
+    if settings.protocol.is_some_and(ClientProtocol::is_tls) {
+        return Ok(true);
+    }
     let profiles = [ReaderProfile::browser(Reader::Fetch, None)];
     let plan = Plan::preset(&settings.preset, &settings.endpoints, &profiles, None, 1, 0)
         .map_err(Problem::usage)?;
@@ -233,6 +241,7 @@ fn settings(options: &cli::Browse) -> Result<Settings, Problem> {
         script: options.script.clone(),
         endpoints: own_config::endpoints(&options.rig),
         readers,
+        protocol: options.protocol,
         runs: options.runs,
         seed: cli::seed(options.seed),
         go: true,

@@ -8,7 +8,7 @@ use emitter::Emitter;
 use measure::page::{Finished, Lanes, RunPost, Settings};
 use measure::plan::Plan;
 use measure::results::{Browser, RunRecord};
-use measure::{Arrivals, Span, Stamp};
+use measure::{Arrivals, Cell, Span, Stamp};
 use proxies::Proxies;
 use tokio::runtime::Runtime;
 
@@ -142,19 +142,15 @@ impl Stage<'_> {
         let before = joined.runs.len();
         let earlier = Earlier { runs: before as u32, rounds: joined.parts * plan.rounds };
         let version = driver.version();
-        let origin_of = |id: &str| {
-            let cell = plan.cells.iter().find(|cell| cell.id() == id)?;
-            let lane = self.lanes.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint)?;
-            lane.origin(cell)
-        };
+        let cell_of = |id: &str| plan.cells.iter().find(|cell| cell.id() == id);
         let keep = |post: RunPost| {
             progress.step(&format!("round {} {}", post.round + 1, post.cell));
             let own = post.browser.version.clone();
             let version = version.clone().unwrap_or(own);
             let browser = Browser { version, ..post.browser.clone() };
             joined.browsers.insert(engine.name().to_string(), browser);
-            let origin = origin_of(&post.cell);
-            joined.keep(self.record(post, earlier, origin))
+            let cell = cell_of(&post.cell);
+            joined.keep(self.record(post, earlier, cell))
         };
         let Some(finished) = self.until_finished(driver, &session, plan, keep).await? else {
             return Ok(Came::Interrupted);
@@ -176,11 +172,22 @@ impl Stage<'_> {
         Ok(Came::Whole)
     }
 
+    /// Where a cell's tap listens.
+    fn origin_of(&self, cell: &Cell) -> Option<&str> {
+        let lane = self.lanes.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint)?;
+        lane.origin(cell)
+    }
+
     /// A posted run with the other sides of its stream.
-    fn record(&self, post: RunPost, earlier: Earlier, origin: Option<&str>) -> RunRecord {
+    fn record(&self, post: RunPost, earlier: Earlier, cell: Option<&Cell>) -> RunRecord {
         let run = post.arrivals.run;
-        let in_browser = post.arrivals.reader.in_browser();
-        let (wire, wire_unknown) = match self.page.wire(run, origin.filter(|_| in_browser)) {
+        let cell = cell.filter(|cell| cell.reader.in_browser());
+        let shared = |cell: &&Cell| cell.stream.is_some() && cell.request.is_tls();
+        let wire = match cell.filter(shared) {
+            Some(cell) => Err(Some(format!("{} {TOGETHER}", cell.concurrency))),
+            None => self.page.wire(run, cell.and_then(|cell| self.origin_of(cell))),
+        };
+        let (wire, wire_unknown) = match wire {
             Ok(wire) if comes_too_late(&wire, &post.arrivals) => (None, Some(TOO_LATE.into())),
             Ok(wire) => (Some(wire), None),
             Err(why) => (None, why),
@@ -238,6 +245,10 @@ impl Stage<'_> {
         }
     }
 }
+
+/// Why a tap cannot tell when streams share a connection.
+const TOGETHER: &str =
+    "streams at once shared the connection: under TLS nothing tells whose record is whose";
 
 /// Why a tap's side does not stand beside a page's.
 const TOO_LATE: &str = "by the sizes of the TLS records a frame passed the tap after the page had it: they were joined wrongly";
