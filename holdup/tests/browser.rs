@@ -370,9 +370,10 @@ fn however_it_ends_browser_driver_screen_and_their_folder_are_gone() {
 
 #[test]
 fn the_demo_serves_its_page_and_lanes_and_leaves_nothing() {
-    let _alone = alone();
+    let (_alone, data) = (alone(), tempfile::tempdir().unwrap());
     let mut child =
         holdup(&["demo", "--no-open", "--listen", "127.0.0.1:0", "--endpoints", "haproxy,caddy"])
+            .env("HOLDUP_DATA_DIR", data.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -402,7 +403,10 @@ fn the_demo_serves_its_page_and_lanes_and_leaves_nothing() {
     let lanes: measure::page::Lanes = serde_json::from_str(json).unwrap();
     let names: Vec<&str> = lanes.lanes.iter().map(|lane| lane.endpoint.name.as_str()).collect();
     assert_eq!(names, ["direct", "haproxy", "caddy"]);
-    assert_eq!(lanes.lanes[0].ways.len(), 2, "one for each segment size");
+    // One for each segment size, and the same over TLS, which the proxies named here do not speak.
+    assert_eq!(lanes.lanes.iter().map(|lane| lane.ways.len()).collect::<Vec<_>>(), [4, 2, 2]);
+    let second = lines.next().unwrap().unwrap();
+    assert!(second.starts_with("over HTTPS and HTTP/2: https://127.0.0.1:"), "{second}");
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     assert!(child.wait().unwrap().success());
     let left = wait_gone(&everybody, Duration::from_secs(10));

@@ -8,7 +8,8 @@ use common::shown::{Shown, noise};
 use common::{
     alone, document, not_found, rows, run, runs, skip_missing, skipped_but, status, stderr,
 };
-use measure::results::{CellResult, Document};
+use measure::Stamp;
+use measure::results::{CellResult, Document, RunRecord};
 use measure::verdict::Verdict;
 
 /// Row of an endpoint on a protocol, by the native reader.
@@ -150,4 +151,69 @@ fn every_engine_sees_haproxy_live_over_http2_and_names_what_was_negotiated() {
         assert_eq!(wire.frames().count(), 41, "{}", run.cell);
     }
     shown.end(missing);
+}
+
+/// A stream of a browser: its number, and what was read of it.
+fn streams<'a>(all: &'a [RunRecord], protocol: &str) -> Vec<&'a RunRecord> {
+    let part = format!("/{protocol}/");
+    all.iter().filter(|run| run.cell.contains(&part)).collect()
+}
+
+/// When a stream's first bytes came.
+fn began(run: &RunRecord) -> Stamp {
+    run.arrivals.deliveries.first().map(|delivery| delivery.at).unwrap()
+}
+
+#[test]
+fn twenty_streams_run_at_once_over_http2_where_the_seventh_waits_over_http1() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("results");
+    let output = run(&[
+        "browse",
+        "--browser",
+        "chromium",
+        // The page comes over HTTPS itself, as isolated as ever.
+        "--page-over",
+        "https",
+        "--preset",
+        "connection-limit",
+        "--readers",
+        "fetch",
+        "--runs",
+        "1",
+        "--json",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    if not_found(&output) {
+        return;
+    }
+    assert!(matches!(status(&output), 0 | 3), "{}", stderr(&output));
+    let (document, all) = (document(&output), runs(&out));
+    assert!(document.complete);
+    assert!(document.cells.iter().all(|row| row.browser.as_ref().unwrap().isolated));
+    let over = |protocol| {
+        let own = streams(&all, protocol);
+        let first_end = own.iter().map(|run| run.arrivals.ended).min().unwrap();
+        let late = own.iter().filter(|run| began(run) >= first_end).count();
+        (own, late)
+    };
+    let (six, late) = over("http/1.1");
+    assert_eq!((six.len(), late), (7, 1), "over HTTP/1.1 the seventh waits until another has ended");
+    let (twenty, late) = over("h2");
+    assert_eq!((twenty.len(), late), (20, 0), "over HTTP/2 all have begun before any has ended");
+    for run in twenty {
+        // On one connection the emitter still tells every stream's frames apart; the tap does not.
+        let ledger = run.ledger.as_ref().unwrap();
+        assert_eq!((ledger.entries.len(), &ledger.broken), (41, &None), "{}", run.cell);
+        assert_eq!(ledger.upstream_protocol, "HTTP/2.0");
+        let why = run.wire_unknown.as_deref().unwrap_or_default();
+        assert!(run.wire.is_none() && why.starts_with("20 streams at once"), "{}: {why}", run.cell);
+    }
+    for row in &document.cells {
+        let (protocol, verdict) = (&row.cell.request.client_protocol, row.summary.verdict.name);
+        let limited = protocol == "h2" && verdict == Verdict::ConnectionLimit;
+        assert!(!limited, "{}: {}", row.id, row.summary.verdict.because);
+    }
 }

@@ -128,12 +128,25 @@ pub async fn read(
         join_close(&mut arrivals);
     }
     arrivals.page = Some(page);
+    if let (End::Failed { what }, None) = (&mut arrivals.end, arrivals.status) {
+        what.push_str(perhaps(&browser::origin(), origin));
+    }
     let of_worker = worker.map(|(_, clock)| *clock);
     Ok(Read {
         arrivals: shared(arrivals, clocks.page, of_worker),
         url,
         worker: worker.map(|(worker, _)| worker.clone()),
     })
+}
+
+/// Why a browser may have made no request at all: it tells a page nothing of it.
+pub fn perhaps(page: &str, lane: &str) -> &'static str {
+    let tls = |origin: &str| origin.starts_with("https");
+    match (tls(page), tls(lane)) {
+        (true, false) => ", as where a page over HTTPS may not ask over HTTP",
+        (_, true) => ", as where the browser does not trust the certificate (docs/tls.md)",
+        _ => "",
+    }
 }
 
 fn look_for_silence(

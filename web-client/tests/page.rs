@@ -125,3 +125,13 @@ fn the_clock_steps_and_the_browser_has_a_name() {
     assert_eq!(browser.name, "chromium");
     assert!(!browser.version.is_empty());
 }
+
+#[wasm_bindgen_test]
+fn a_request_that_a_browser_may_not_make_is_told_with_what_may_be_the_reason() {
+    let (plain, secure) = ("http://127.0.0.1:1", "https://127.0.0.1:2");
+    assert_eq!(run::perhaps(plain, plain), "");
+    assert!(run::perhaps(secure, plain).contains("HTTPS may not ask over HTTP"));
+    for page in [plain, secure] {
+        assert!(run::perhaps(page, secure).contains("certificate"));
+    }
+}

@@ -58,6 +58,7 @@ impl Answer {
 impl Demo {
     pub(crate) fn start(arguments: &[&str]) -> Demo {
         let mut command = holdup(&["demo", "--no-open", "--listen", "127.0.0.1:0"]);
+        command.env("HOLDUP_DATA_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/data"));
         let mut child =
             command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());

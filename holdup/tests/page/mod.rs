@@ -18,6 +18,7 @@ pub(crate) use browser::{Browser, Group, free_port, no_browser};
 pub(crate) fn demo(port: u16, endpoints: &str) -> (Group, String) {
     let listen = format!("127.0.0.1:{port}");
     let mut command = holdup(&["demo", "--no-open", "--listen", &listen, "--endpoints", endpoints]);
+    command.env("HOLDUP_DATA_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/data"));
     let mut group = Group::spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut lines = BufReader::new(group.stdout().unwrap()).lines();
     let first = lines.next().unwrap().unwrap();
