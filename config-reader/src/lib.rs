@@ -7,6 +7,10 @@
 pub mod haproxy;
 mod moved;
 pub mod nginx;
+mod product;
 pub mod secret;
+mod station;
 
 pub use moved::Moved;
+pub use product::Product;
+pub use station::{Look, Station};

@@ -81,6 +81,13 @@ pub fn text(text: &str) -> String {
     out
 }
 
+/// A line of a configuration that may not be whole: what would be masked of it in a comment is.
+pub fn line(line: &str) -> String {
+    let commented = format!("#{line}");
+    let masked = COMMENTED.replace_all(&commented, "${1}***");
+    text(masked.strip_prefix('#').unwrap_or(&masked))
+}
+
 fn is_literal(value: &str) -> bool {
     !VARIABLES.is_match(value)
 }
@@ -210,6 +217,19 @@ mod tests {
         assert_eq!(same.http().len(), tree.http().len(), "it can still be read: {masked}");
         let header = &tree.http()[4].children()[1];
         assert_eq!(written(header), "proxy_set_header Authorization ***");
+    }
+
+    #[test]
+    fn a_line_that_is_not_whole_is_masked_too() {
+        for secret in [
+            "  proxy_set_header Authorization \"S3CRET",
+            "ssl_certificate_key /S3CRET",
+            "set $my_token S3CRET",
+            "x Bearer S3CRETvalue",
+        ] {
+            assert!(!line(secret).contains("S3CRET"), "{}", line(secret));
+        }
+        assert_eq!(line("  proxy_buffering off }"), "  proxy_buffering off }");
     }
 
     #[test]

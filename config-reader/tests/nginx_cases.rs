@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use config_reader::Look;
 use config_reader::nginx::diagnose::{Diagnosis, Intended, Missed};
 use config_reader::nginx::serve::{NotServed, Request, Served};
 use config_reader::nginx::{Site, Tree, Version};
@@ -200,4 +201,55 @@ fn servers_are_asked_for_only_when_they_differ() {
     assert_eq!(error.to_string().lines().count(), 1);
     let error = site.serve(&Request { path: "/", port: Some(9), host: None }, OLD).unwrap_err();
     assert_eq!(error.to_string(), "no server listens at port 9: there are 80, 443, 8080");
+}
+
+/// The steps of a way: what became of what, and whether it was meant.
+fn way(text: &str, request: &Request<'_>) -> Vec<(Look, String, bool)> {
+    let tree = Tree::read(text).unwrap();
+    let site = Site::of(&tree).unwrap();
+    let served = site.serve(request, OLD).unwrap();
+    let meant = site.intended(&served);
+    let way = site.way(request, &served, meant.as_ref()).unwrap();
+    way.into_iter().map(|own| (own.look, own.what, own.meant)).collect()
+}
+
+#[test]
+fn a_requests_way_is_told_step_by_step() {
+    let told = way(SHADOWED, &Request { path: "/api/chat", ..Request::default() });
+    let step = |look, what: &str, meant| (look, what.to_string(), meant);
+    assert_eq!(
+        told,
+        [
+            step(Look::Server, "without a name (*:80)", false),
+            step(Look::Passed, "location /", false),
+            step(Look::Remembered, "location /api/chat", true),
+            step(Look::Chosen, "location ~ ^/api/", false),
+            step(Look::Detour, "if", false),
+        ]
+    );
+    let text = "server { server_name a.example; location / { proxy_pass http://x; }
+        location /v1 { proxy_pass http://x; location /v1/chat { proxy_buffering off; proxy_pass http://x; }
+            location ~ /chat$ { proxy_pass http://x; } }
+        location = /other { return 204; } location ~ \\.php$ { return 204; } }
+        server { server_name b.example; location / { return 204; } }";
+    let request = Request { path: "/v1/chat", host: Some("a.example"), port: None };
+    assert_eq!(
+        way(text, &request),
+        [
+            step(Look::Server, "a.example (*:80)", false),
+            step(Look::Passed, "1 other location", false),
+            step(Look::Passed, "location /", false),
+            step(Look::Remembered, "location /v1", false),
+            step(Look::Remembered, "location /v1/chat", true),
+            step(Look::Chosen, "location ~ /chat$", false),
+        ]
+    );
+    // What is meant and was never looked at is told all the same.
+    let near =
+        "server { location / { proxy_pass http://x; } location = /Chat { proxy_buffering off; } }";
+    let told = way(near, &Request { path: "/chat", ..Request::default() });
+    assert_eq!(told.last(), Some(&step(Look::Passed, "location = /Chat", true)));
+    let late = "server { location ^~ /a { proxy_pass http://x; } location ~ a { return 204; } }";
+    let told = way(late, &Request { path: "/a", ..Request::default() });
+    assert_eq!(told.last(), Some(&step(Look::Untried, "location ~ a", false)));
 }

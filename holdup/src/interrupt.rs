@@ -28,7 +28,6 @@ impl Interrupt {
     }
 
     /// As if a signal had come.
-    #[cfg(test)]
     pub(crate) fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -117,6 +117,12 @@ impl Section {
     pub fn shown(&self) -> String {
         format!("{} {}", self.kind, self.name).trim_end().into()
     }
+
+    /// The ports that it listens at, as far as they are plain numbers.
+    pub fn ports(&self) -> Vec<u16> {
+        let binds = self.lines.iter().filter(|line| line.words[0] == "bind");
+        binds.filter_map(|line| line.words.get(1)?.rsplit(':').next()?.parse().ok()).collect()
+    }
 }
 
 /// A configuration that has been read.

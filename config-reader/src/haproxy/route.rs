@@ -1,7 +1,8 @@
 //! Which frontend and backend a request takes, as far as plain conditions tell.
 
-use super::parse::{Line, Tree};
+use super::parse::{Line, Section, Tree};
 use crate::nginx::pattern::Pattern;
+use crate::station::{Look, Station};
 
 /// A request.
 #[derive(Clone, Debug, Default)]
@@ -17,9 +18,9 @@ pub struct Request<'a> {
 /// Why no way can be told.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRouted {
-    /// Several frontends.
-    #[error("{} frontends could take it: say which with --port: {}", .0.len(), .0.join("; "))]
-    ManyFrontends(Vec<String>),
+    /// Several frontends, each with a port of its own.
+    #[error("{} frontends could take it: say which with --port: {}", .0.len(), shown(.0))]
+    ManyFrontends(Vec<(String, Option<u16>)>),
     /// None at the port.
     #[error("no frontend listens at port {0}")]
     NoPort(u16),
@@ -36,6 +37,14 @@ pub enum NotRouted {
     },
 }
 
+fn head(section: &Section, look: Look, why: &str) -> Station {
+    Station::new(look, section.shown(), format!("line {}", section.head.number), why)
+}
+
+fn shown(frontends: &[(String, Option<u16>)]) -> String {
+    frontends.iter().map(|(shown, _)| shown.as_str()).collect::<Vec<_>>().join("; ")
+}
+
 /// The way of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -44,7 +53,7 @@ pub struct Route {
     /// The backend's; the same for a `listen` section.
     pub backend: usize,
     /// What was looked at.
-    pub steps: Vec<String>,
+    pub steps: Vec<Station>,
     /// What may lead elsewhere and could not be followed.
     pub open: Vec<String>,
 }
@@ -94,7 +103,11 @@ impl Tree {
         let frontend = self.frontend(request)?;
         let mut route = Route { frontend, backend: frontend, steps: Vec::new(), open: Vec::new() };
         let section = &self.sections[frontend];
-        route.steps.push(format!("{} (line {})", section.shown(), section.head.number));
+        let why = match request.port {
+            Some(port) => format!("it listens at port {port}"),
+            None => "no other takes requests".into(),
+        };
+        route.steps.push(head(section, Look::Server, &why));
         for line in &section.lines {
             let acts = ["redirect", "http-request", "http-after-response", "tcp-request"];
             let leads = line.words.iter().any(|word| {
@@ -128,24 +141,33 @@ impl Tree {
         }
         for line in section.lines.iter().filter(|line| line.words[0] == "use_backend") {
             let name = line.words.get(1).cloned().unwrap_or_default();
-            let said = line.words.join(" ");
+            let said = super::secret::line(&line.words);
+            let step =
+                |look, why: &str| Station::new(look, &said, format!("line {}", line.number), why);
             match self.condition(frontend, line, request) {
-                Known::No => route.steps.push(format!("`{said}` (line {}) does not apply", line.number)),
+                Known::No => {
+                    route.steps.push(step(Look::Passed, "its condition does not hold for this path"));
+                }
                 Known::Open => route.open.push(format!(
                     "`{said}` (line {}) depends on more than path and host: it is taken not to apply",
                     line.number
                 )),
                 Known::Yes => {
-                    route.steps.push(format!("`{said}` (line {}) applies", line.number));
+                    route.steps.push(step(Look::Chosen, "its condition holds"));
                     route.backend = self.backend(&name, line)?;
+                    let own = &self.sections[route.backend];
+                    route.steps.push(head(own, Look::Chosen, "its servers answer"));
                     return Ok(route);
                 }
             }
         }
         if let Some(line) = self.all(frontend, &["default_backend"]).last() {
             let name = line.words.get(1).cloned().unwrap_or_default();
-            route.steps.push(format!("`{}` (line {})", line.words.join(" "), line.number));
+            let (said, place) = (super::secret::line(&line.words), format!("line {}", line.number));
+            route.steps.push(Station::new(Look::Chosen, said, place, "no use_backend applies"));
             route.backend = self.backend(&name, line)?;
+            let own = &self.sections[route.backend];
+            route.steps.push(head(own, Look::Chosen, "its servers answer"));
             return Ok(route);
         }
         match section.kind.as_str() {
@@ -166,10 +188,7 @@ impl Tree {
             let accepts = matches!(section.kind.as_str(), "frontend" | "listen");
             let serves =
                 section.kind == "frontend" || section.lines.iter().any(|l| l.words[0] == "server");
-            let ports = section.lines.iter().filter(|line| line.words[0] == "bind");
-            let ports: Vec<u16> = ports
-                .filter_map(|line| line.words.get(1)?.rsplit(':').next()?.parse().ok())
-                .collect();
+            let ports = section.ports();
             if accepts && serves && request.port.is_none_or(|port| ports.contains(&port)) {
                 found.push(index);
             }
@@ -178,8 +197,11 @@ impl Tree {
             [] => Err(NotRouted::NoPort(request.port.unwrap_or_default())),
             [only] => Ok(only),
             _ => {
-                let shown = |index: &usize| self.sections[*index].shown();
-                Err(NotRouted::ManyFrontends(found.iter().map(shown).collect()))
+                let own = |index: &usize| {
+                    let section = &self.sections[*index];
+                    (section.shown(), section.ports().first().copied())
+                };
+                Err(NotRouted::ManyFrontends(found.iter().map(own).collect()))
             }
         }
     }

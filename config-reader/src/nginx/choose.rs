@@ -25,6 +25,8 @@ pub struct Choice {
     pub to_slash: bool,
     /// What was looked at, in order.
     pub steps: Vec<Step>,
+    /// The path that was looked for.
+    pub uri: Vec<u8>,
 }
 
 /// `NGX_OK`, `NGX_DONE`, and the rest of nginx's answers.
@@ -46,7 +48,7 @@ struct Search<'s, 't> {
 /// # Errors
 /// When a regular expression that would be tried cannot be read here.
 pub fn choose(site: &Site<'_>, server: usize, uri: &[u8]) -> Result<Choice, Undecidable> {
-    let choice = Choice { location: None, to_slash: false, steps: Vec::new() };
+    let choice = Choice { location: None, to_slash: false, steps: Vec::new(), uri: uri.to_vec() };
     let mut search = Search { site, uri, choice };
     search.level(&site.servers[server].locations)?;
     Ok(search.choice)

@@ -16,6 +16,8 @@ pub struct Cause {
     pub name: &'static str,
     /// What it does to a stream, with its directives.
     pub why: String,
+    /// The directives whose values make it.
+    pub rests_on: &'static [&'static str],
 }
 
 /// Who makes the answer.
@@ -114,6 +116,7 @@ impl<'t> Site<'t> {
                     by(&protocol),
                     by(&buffering)
                 ),
+                rests_on: &["proxy_buffering", "proxy_http_version"],
             });
         }
         let types = force.covers_events("gzip_types");
@@ -128,6 +131,7 @@ impl<'t> Site<'t> {
                     by(types),
                     by(&buffering)
                 ),
+                rests_on: &["proxy_buffering", "gzip", "gzip_types"],
             });
         }
         self.notes(force, buffers, into);

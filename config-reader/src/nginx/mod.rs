@@ -23,6 +23,7 @@ pub mod token;
 pub mod tree;
 pub mod uri;
 pub mod version;
+pub mod way;
 
 pub use error::{Place, ReadError};
 pub use force::InForce;

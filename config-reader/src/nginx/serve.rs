@@ -3,7 +3,7 @@
 use super::choose::{Choice, choose};
 use super::force::InForce;
 use super::pattern::{Pattern, Undecidable};
-use super::server::{self, Name};
+use super::server::{self, How, Name};
 use super::site::{Kind, Site};
 use super::tree::Directive;
 use super::uri::{self, BadPath};
@@ -43,14 +43,29 @@ pub enum NotServed {
         known: String,
     },
     /// More than one server could be meant.
-    #[error("{} servers could answer this path: say which with --host or --port: {}", .servers.len(), .servers.join("; "))]
+    #[error("{} servers could answer this path: say which with --host or --port: {}", .servers.len(), shown(.servers))]
     ManyServers {
-        /// Each as people know it.
-        servers: Vec<String>,
+        /// Which.
+        servers: Vec<Candidate>,
     },
     /// A pattern cannot be read here.
     #[error(transparent)]
     Undecidable(#[from] Undecidable),
+}
+
+/// A server that could be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// As people know it.
+    pub shown: String,
+    /// A name that only fits it, or one like it at another port.
+    pub host: Option<String>,
+    /// A port that it listens at.
+    pub port: Option<u16>,
+}
+
+fn shown(candidates: &[Candidate]) -> String {
+    candidates.iter().map(|own| own.shown.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// Something that may answer the request in another way than its location's handler does.
@@ -113,29 +128,55 @@ impl<'t> Site<'t> {
         }
         let mut found = Vec::new();
         for (address, _) in addresses {
-            let here: Vec<(usize, bool)> = self
-                .servers
-                .iter()
-                .enumerate()
-                .filter_map(|(index, server)| {
-                    let listen = server.listens.iter().find(|own| own.address() == address)?;
-                    Some((index, listen.default))
-                })
-                .collect();
             match request.host {
-                Some(host) => {
-                    let servers: Vec<(&[Name], bool)> = here
-                        .iter()
-                        .map(|(index, default)| (self.servers[*index].names.as_slice(), *default))
-                        .collect();
-                    found.push(here[server::choose(&servers, host)?].0);
-                }
-                None => found.extend(here.iter().map(|(index, _)| *index)),
+                Some(host) => found.push(self.named(&address, host)?.0),
+                None => found.extend(self.at(&address).iter().map(|(index, _)| *index)),
             }
         }
         found.sort_unstable();
         found.dedup();
         Ok(found)
+    }
+
+    /// The servers of an address, and whether each is its default.
+    fn at(&self, address: &str) -> Vec<(usize, bool)> {
+        let servers = self.servers.iter().enumerate();
+        servers
+            .filter_map(|(index, server)| {
+                let listen = server.listens.iter().find(|own| own.address() == address)?;
+                Some((index, listen.default))
+            })
+            .collect()
+    }
+
+    /// The server of an address that answers for a name, and by what.
+    fn named(&self, address: &str, host: &str) -> Result<(usize, How), Undecidable> {
+        let here = self.at(address);
+        let servers: Vec<(&[Name], bool)> = here
+            .iter()
+            .map(|(index, default)| (self.servers[*index].names.as_slice(), *default))
+            .collect();
+        let (place, how) = server::choose(&servers, host)?;
+        Ok((here[place].0, how))
+    }
+
+    /// By what a server answers for the request's name; none where no name is known.
+    pub(super) fn how(
+        &self,
+        request: &Request<'_>,
+        server: usize,
+    ) -> Result<Option<How>, Undecidable> {
+        let Some(host) = request.host else { return Ok(None) };
+        for listen in &self.servers[server].listens {
+            if request.port.is_some_and(|port| port != listen.port) {
+                continue;
+            }
+            let (found, how) = self.named(&listen.address(), host)?;
+            if found == server {
+                return Ok(Some(how));
+            }
+        }
+        Ok(None)
     }
 
     /// Where a request ends up.
@@ -157,10 +198,8 @@ impl<'t> Site<'t> {
                 .map(|(index, _)| index)
                 .collect();
             let [only] = passing[..] else {
-                let shown = |server: &usize| self.servers[*server].shown();
-                return Err(NotServed::ManyServers {
-                    servers: candidates.iter().map(shown).collect(),
-                });
+                let servers = candidates.iter().map(|server| self.servers[*server].candidate());
+                return Err(NotServed::ManyServers { servers: servers.collect() });
             };
             return Ok(served.swap_remove(only));
         }
@@ -249,7 +288,12 @@ impl<'t> Site<'t> {
                 named.filter(|(_, own)| matches!(own.kind, Kind::Named) && own.name == last);
             let found = named.map(|(index, _)| index).next();
             note(format!("goes on to {last} where there is no such file"), false);
-            let choice = Choice { location: found, to_slash: false, steps: Vec::new() };
+            let choice = Choice {
+                location: found,
+                to_slash: false,
+                steps: Vec::new(),
+                uri: served.uri.clone(),
+            };
             return Ok(found.map(|_| choice));
         }
         let path = last.split('?').next().unwrap_or_default();

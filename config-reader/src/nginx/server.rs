@@ -170,33 +170,52 @@ impl<'n> Table<'n> {
         }
     }
 
-    fn find(&self, host: &str) -> Result<Option<usize>, Undecidable> {
+    fn find(&self, host: &str) -> Result<Option<(usize, How)>, Undecidable> {
         if let Some((_, index)) = self.exact.iter().find(|(own, _)| *own == host) {
-            return Ok(Some(*index));
+            return Ok(Some((*index, How::Exact)));
         }
         let below = |own: &str| host.len() > own.len() && host.ends_with(own);
         let leading = self.leading.iter().filter(|(own, _)| below(own));
         if let Some((_, index)) = leading.max_by_key(|(own, _)| own.len()) {
-            return Ok(Some(*index));
+            return Ok(Some((*index, How::Wildcard)));
         }
         let above = |own: &str| host.len() > own.len() && host.starts_with(own);
         let trailing = self.trailing.iter().filter(|(own, _)| above(own));
         if let Some((_, index)) = trailing.max_by_key(|(own, _)| own.len()) {
-            return Ok(Some(*index));
+            return Ok(Some((*index, How::Wildcard)));
         }
         for (pattern, index) in self.regex.iter().filter(|_| !host.is_empty()) {
             if pattern.matches(host.as_bytes())? {
-                return Ok(Some(*index));
+                return Ok(Some((*index, How::Regex)));
             }
         }
         Ok(None)
     }
 }
 
-/// The server among those of one address that answers for a host: its place in the list.
-pub(super) fn choose(servers: &[(&[Name], bool)], host: &str) -> Result<usize, Undecidable> {
-    let found = Table::of(servers).find(&host_name(host))?;
-    Ok(found.or_else(|| servers.iter().position(|(_, default)| *default)).unwrap_or(0))
+/// By what a server was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// One of its names is the host's.
+    Exact,
+    /// One with a star, or with a dot before it, fits.
+    Wildcard,
+    /// A regular expression fits.
+    Regex,
+    /// Nobody's name fits, and it is the address's default.
+    Default,
+    /// Nobody's name fits, and it stands first.
+    First,
+}
+
+/// The server among those of one address that answers for a host: its place in the list, and by
+/// what.
+pub(super) fn choose(servers: &[(&[Name], bool)], host: &str) -> Result<(usize, How), Undecidable> {
+    if let Some(found) = Table::of(servers).find(&host_name(host))? {
+        return Ok(found);
+    }
+    let default = servers.iter().position(|(_, default)| *default);
+    Ok(default.map_or((0, How::First), |place| (place, How::Default)))
 }
 
 #[cfg(test)]

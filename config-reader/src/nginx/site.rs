@@ -2,6 +2,7 @@
 
 use super::error::ReadError;
 use super::pattern::Pattern;
+use super::serve::Candidate;
 use super::server::{self, Listen, Name};
 use super::tree::{Directive, Tree};
 
@@ -81,6 +82,20 @@ impl Server<'_> {
             Some(name) => format!("{name} ({})", listens.join(", ")),
             None => format!("without a name ({})", listens.join(", ")),
         }
+    }
+}
+
+impl Server<'_> {
+    /// What would lead to it alone.
+    pub(super) fn candidate(&self) -> Candidate {
+        let host = self.names.iter().find_map(|name| match name {
+            Name::Exact(name) | Name::Below(name) if !name.is_empty() => Some(name.clone()),
+            Name::Leading(end) => Some(format!("any{end}")),
+            Name::Trailing(start) => Some(format!("{start}example")),
+            _ => None,
+        });
+        let port = self.listens.iter().map(|own| own.port).find(|port| *port > 0);
+        Candidate { shown: self.shown(), host, port }
     }
 }
 

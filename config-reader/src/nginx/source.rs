@@ -77,6 +77,14 @@ impl Source {
         Place { file: file.name.clone(), line, column }
     }
 
+    /// The line of a place within the whole text, from 1, and what stands there.
+    pub fn find(&self, place: &Place) -> Option<(usize, &str)> {
+        let file = self.files.iter().find(|file| file.name == place.file)?;
+        let before = self.text[..file.span.start].bytes().filter(|byte| *byte == b'\n').count();
+        let line = self.text[file.span.clone()].lines().nth(place.line.checked_sub(1)?)?;
+        Some((before + place.line, line))
+    }
+
     /// File and line of an offset, for sentences.
     pub fn line(&self, offset: usize) -> String {
         let place = self.place(offset);

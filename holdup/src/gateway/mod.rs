@@ -15,8 +15,11 @@
 //! | `POST /gateway/ask` | asks a target; the answer's body as it comes |
 //! | `POST /gateway/confirm` | the person means this target |
 //! | `GET /gateway/runs/{run}` | what the wire showed of an answer that has ended |
+//! | `GET /configuration` | the page of the doctor's reader of configurations, with the secret too |
+//! | `POST /configuration/read`, `…/marked`, `…/measure` | what it says of one ([`configuration`]) |
 //! | `GET /gateway/plan/{name}`, `POST /gateway/results/{name}` | a go that a command waits for ([`goes`]) |
 
+mod configuration;
 mod door;
 mod goes;
 mod relay;
@@ -52,9 +55,28 @@ use targets::{NotThere, Targets};
 /// itself.
 const AT_ONCE: usize = 4;
 
-/// The page's shell, and what stands in it where the secret goes.
+/// The pages' shell, and what stands in it where the secret goes.
 const SHELL: &str = include_str!("../../../own.html");
 const SECRET: &str = "{{secret}}";
+
+/// What a page says in its shell.
+struct Words {
+    title: &'static str,
+    about: &'static str,
+    question: &'static str,
+}
+
+const OWN: Words = Words {
+    title: "Holdup: your own endpoint",
+    about: "Your own chat endpoint, its answer seen from the wire and from this browser",
+    question: "Who is holding up your own tokens?",
+};
+
+const CONFIGURATION: Words = Words {
+    title: "Holdup: your configuration",
+    about: "The way of a request through your proxy's configuration, the wrong turn and the cure",
+    question: "Which line is holding up your tokens?",
+};
 
 /// A gateway. It answers nobody until it is opened, which is when the page's address is known.
 #[derive(Clone)]
@@ -66,6 +88,7 @@ struct Inner {
     book: Book,
     goes: Goes,
     free: Arc<Semaphore>,
+    slots: configuration::Slots,
 }
 
 struct Opened {
@@ -86,6 +109,7 @@ impl Default for Gateway {
             book: Book::default(),
             goes: Goes::default(),
             free: Arc::new(Semaphore::new(AT_ONCE)),
+            slots: configuration::Slots::default(),
         }))
     }
 }
@@ -149,6 +173,11 @@ impl Gateway {
             .route("/gateway/confirm", post(confirm))
             .route("/gateway/runs/{run}", get(run))
             .layer(DefaultBodyLimit::max(MAX_BODY))
+            .route("/configuration", get(configuration::shell))
+            // They bound what they read by themselves, once they know who asks.
+            .route("/configuration/read", post(configuration::read))
+            .route("/configuration/marked", post(configuration::marked))
+            .route("/configuration/measure", post(configuration::measure))
             .route("/gateway/plan/{name}", get(plan))
             .route(
                 "/gateway/results/{name}",
@@ -209,15 +238,28 @@ fn private(mut response: Response) -> Response {
     response
 }
 
-/// The page. It holds the secret, so it goes to nobody who only claims to be its browser.
 async fn own(
     State(gateway): State<Gateway>,
     ConnectInfo(connection): ConnectInfo<Connection>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
+    page(&gateway, &connection, &headers, &OWN)
+}
+
+/// A page. It holds the secret, so it goes to nobody who only claims to be its browser.
+fn page(
+    gateway: &Gateway,
+    connection: &Connection,
+    headers: &HeaderMap,
+    words: &Words,
+) -> Result<Response, Refusal> {
     let opened = gateway.0.opened.get().ok_or_else(closed)?;
-    opened.door.page(connection.remote.ip(), &headers)?;
-    let html = SHELL.replace(SECRET, opened.door.secret().reveal());
+    opened.door.page(connection.remote.ip(), headers)?;
+    let html = SHELL
+        .replace("{{title}}", words.title)
+        .replace("{{about}}", words.about)
+        .replace("{{question}}", words.question)
+        .replace(SECRET, opened.door.secret().reveal());
     let mut response = private(Html(html).into_response());
     for (name, value) in [
         ("cross-origin-opener-policy", "same-origin"),

@@ -19,7 +19,7 @@ pub(super) fn plain(text: &str, own_path: Option<&str>) -> Result<Prepared, Prob
         NotRouted::ManyFrontends(names) => Problem::usage(format!(
             "{} frontends could take it: leave one of them, or put {{{{listen}}}} and {{{{upstream}}}} in: {}",
             names.len(),
-            names.join("; ")
+            names.iter().map(|(shown, _)| shown.as_str()).collect::<Vec<_>>().join("; ")
         )),
         error => Problem::usage(error),
     })?;

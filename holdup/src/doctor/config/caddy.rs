@@ -3,7 +3,6 @@
 
 mod walk;
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use config_reader::nginx::Version;
@@ -12,9 +11,9 @@ use emitter::{Config, Emitter};
 use proxies::{Program, Proxies};
 use serde_json::{Value, json};
 
-use self::walk::{Way, way};
-use super::cli::Configuration;
+use self::walk::{NoWay, Way, way};
 use super::proof::{self, CORRECTED, STREAM, YOURS};
+use super::question::{self, About, Fault, Progress, Proving, Question};
 use super::start::{self, Kind, Text};
 use super::story::{Answer, Proof, Section, Story};
 use crate::exit::{Exit, Problem};
@@ -38,15 +37,15 @@ const KIND: Kind = Kind {
 };
 
 /// All that is told of a Caddyfile.
-pub(super) fn examine(options: &Configuration, file: &Path) -> Result<Story, Problem> {
-    let version = options.caddy_version.unwrap_or(Version([2, 11, 4]));
+pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Result<Story, Fault> {
+    let version = question.version.unwrap_or(Version([2, 11, 4]));
     let engine = if version < FLUSHED { "caddy-2.6" } else { "caddy" };
     let proxies = Proxies::of_user(Vec::new()).map_err(Problem::usage)?;
     let program = start::program(&proxies, engine)
         .map_err(|why| Problem::nothing(format!("a Caddyfile is adapted by Caddy: {why}")))?;
-    let adapted = adapt(&program, file)?;
-    let path = options.path.as_deref().unwrap_or("/");
-    let way = way(&adapted, path, options.host.as_deref(), options.port).map_err(Problem::usage)?;
+    let adapted = adapt(&program, question)?;
+    let path = question.path.as_str();
+    let way = way(&adapted, path, question.host.as_deref(), question.port).map_err(unserved)?;
     let causes = causes(&adapted, &way, version);
     let answer = match (way.proxy.is_some(), causes.is_empty()) {
         (false, _) => Answer::CannotTell,
@@ -59,24 +58,19 @@ pub(super) fn examine(options: &Configuration, file: &Path) -> Result<Story, Pro
         (_, true) => "nothing in force there is known to hold a stream".into(),
         (_, false) => format!("a stream is held there by {}", names.join(" and by ")),
     };
-    let mut story = Story {
-        exit: answer.exit(),
-        answer,
-        headline: format!("{path}, by {}: {held}.", way.server_shown),
-        sections: sections(&way, &causes),
-        block: None,
-        corrected: None,
-        proof: None,
-    };
+    let mut story = Story::new(answer, format!("{path}, by {}: {held}.", way.server_shown));
+    story.way.clone_from(&way.steps);
+    story.sections = sections(&way, &causes);
     if answer != Answer::Found {
         return Ok(story);
     }
     story.block = Some(causes.iter().map(|cause| cause.2).collect::<Vec<_>>().join("\n"));
-    if !options.no_proof {
+    if let Some(proving) = proving {
         // A compressor's hold shows in frames that it takes; a buffer's in small ones.
         let encodes = names.contains(&"encode");
         let frame_bytes = if encodes { proof::LARGE } else { proof::SMALL };
-        let (proof, stopped) = prove(&proxies, &program, (&adapted, &way), path, frame_bytes)?;
+        let (proof, stopped) =
+            prove(&proxies, &program, (&adapted, &way), path, frame_bytes, proving)?;
         story.weigh(proof, true);
         if stopped {
             story.exit = Exit::Interrupted;
@@ -85,19 +79,36 @@ pub(super) fn examine(options: &Configuration, file: &Path) -> Result<Story, Pro
     Ok(story)
 }
 
-/// What Caddy makes of the file.
-fn adapt(program: &Program, file: &Path) -> Result<Value, Problem> {
+fn unserved(error: NoWay) -> Fault {
+    let (about, choices) = match &error {
+        NoWay::Path(_) => (About::Path, Vec::new()),
+        NoWay::NoServer => (About::Host, Vec::new()),
+        NoWay::Many { found, .. } => (About::Host, found.clone()),
+    };
+    Fault::new(Exit::Usage, about, error).choices(choices)
+}
+
+/// What Caddy makes of the text.
+fn adapt(program: &Program, question: &Question) -> Result<Value, Fault> {
     let problem = |why: String| {
         let why = why.trim_start_matches("Error: ").trim();
-        Problem::usage(secret::text(&why.chars().take(400).collect::<String>()))
+        Fault::text(secret::text(&why.chars().take(400).collect::<String>()))
     };
     // One step of it, so that the folder of its own settings is not made here.
     let scratch = tempfile::tempdir().map_err(|error| problem(error.to_string()))?;
+    let file = match &question.file {
+        Some(file) => file.clone(),
+        None => {
+            let file = scratch.path().join("Caddyfile");
+            std::fs::write(&file, &question.text).map_err(|error| problem(error.to_string()))?;
+            file
+        }
+    };
     let output = Command::new(&program.path)
         .envs(&program.environment)
         .env("HOME", scratch.path())
         .args(["adapt", "--adapter", "caddyfile", "--config"])
-        .arg(file)
+        .arg(&file)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| problem(format!("cannot run {}: {error}", program.path.display())))?;
@@ -107,10 +118,19 @@ fn adapt(program: &Program, file: &Path) -> Result<Value, Problem> {
         let line =
             lines.clone().find(|line| line.starts_with("Error")).or_else(|| lines.next_back());
         let line = line.unwrap_or("it says nothing");
-        return Err(problem(format!(
-            "Caddy cannot read it: {}",
-            line.trim_start_matches("Error: ")
-        )));
+        // `adapting config using caddyfile: /tmp/x/Caddyfile:3: unrecognized directive`
+        let name = file.display().to_string();
+        let number = line.split_once(&format!("{name}:")).and_then(|(_, rest)| {
+            rest.split(|char: char| !char.is_ascii_digit()).next()?.parse().ok()
+        });
+        let spot = number.and_then(|number| question::spot(&question.text, number, None));
+        let line = match question.file {
+            Some(_) => line.to_string(),
+            // Nobody knows the scratch file.
+            None => line.replace(&name, "line ").replace("line :", "line "),
+        };
+        let said = format!("Caddy cannot read it: {}", line.trim_start_matches("Error: "));
+        return Err(problem(said).at(spot));
     }
     serde_json::from_slice(&output.stdout)
         .map_err(|error| problem(format!("Caddy's own form of it cannot be read: {error}")))
@@ -146,15 +166,10 @@ fn causes(
 
 fn sections(way: &Way, causes: &[(&str, String, &str)]) -> Vec<Section> {
     let causes = causes.iter().map(|(name, why, _)| format!("{name}: {why}"));
-    [
-        ("The way of the request", way.steps.clone()),
-        ("What may lead elsewhere", way.open.clone()),
-        ("What holds the stream", causes.collect()),
-    ]
-    .into_iter()
-    .filter(|(_, lines)| !lines.is_empty())
-    .map(|(title, lines)| Section { title: title.into(), lines })
-    .collect()
+    Section::all([
+        ("What may lead elsewhere".into(), way.open.clone()),
+        ("What holds the stream".into(), causes.collect()),
+    ])
 }
 
 /// Runs both and reads them. The second is whether it was interrupted.
@@ -164,7 +179,9 @@ fn prove(
     (adapted, way): (&Value, &Way),
     path: &str,
     frame_bytes: u32,
+    proving: &Proving<'_>,
 ) -> Result<(Proof, bool), Problem> {
+    (proving.tell)(Progress::Starting);
     let mut corrected = adapted.clone();
     if let Some(proxy) = way.proxy.as_ref().and_then(|at| corrected.pointer_mut(at)) {
         if let Some(proxy) = proxy.as_object_mut() {
@@ -205,7 +222,8 @@ fn prove(
         Err(why) => return Ok((Proof::Not(format!("the pinned Caddy refuses it: {why}")), false)),
     };
     let ways = [(YOURS, yours.address), (CORRECTED, fixed.address)];
-    let rows = proof::measure(proxies, &emitter, &ways, (path, way.host.as_deref()), frame_bytes)?;
+    let asked = (path, way.host.as_deref());
+    let rows = proof::measure(proxies, &emitter, &ways, asked, frame_bytes, proving)?;
     let Some(rows) = rows else { return Ok((Proof::Not("it was interrupted".into()), true)) };
     Ok((Proof::Measured { by: format!("Caddy {}", program.version), rows, changed }, false))
 }

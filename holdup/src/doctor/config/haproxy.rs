@@ -1,16 +1,16 @@
 //! What the reader finds in a haproxy.cfg, told and proved.
 
 use config_reader::haproxy::diagnose::Diagnosis;
-use config_reader::haproxy::route::{Request, Route};
+use config_reader::haproxy::route::{NotRouted, Request, Route};
 use config_reader::haproxy::sandbox::{Path, Place, Sandbox};
-use config_reader::haproxy::{Tree, secret};
+use config_reader::haproxy::{ReadError, Tree, secret};
 use emitter::{Config, Emitter};
 use proxies::Proxies;
 
-use super::cli::Configuration;
 use super::proof::{self, CORRECTED, STREAM, YOURS};
+use super::question::{self, About, Choice, Fault, Progress, Proving, Question};
 use super::start::{self, Kind, Text};
-use super::story::{Answer, Proof, Section, Story};
+use super::story::{Answer, InForce, Proof, Section, Setting, Story};
 use crate::exit::{Exit, Problem};
 
 /// How HAProxy is run.
@@ -31,15 +31,48 @@ const KIND: Kind = Kind {
     },
 };
 
-/// All that is told of a configuration.
-pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Problem> {
-    let tree = Tree::read(text).map_err(Problem::usage)?;
-    let path = options.path.as_deref().unwrap_or("/");
-    if !path.starts_with('/') {
-        return Err(Problem::usage(format!("{path:?} is no path: a path starts with `/`")));
+fn unreadable(text: &str, error: ReadError) -> Fault {
+    let place = match &error {
+        ReadError::Quote { line, column, .. } | ReadError::NoSection { line, column, .. } => {
+            Some((*line, Some(*column)))
+        }
+        ReadError::NoDefaults { line, .. } => Some((*line, None)),
+        _ => None,
+    };
+    let spot = place.and_then(|(line, column)| question::spot(text, line, column));
+    Fault::text(error).at(spot)
+}
+
+fn unrouted(text: &str, error: NotRouted) -> Fault {
+    match &error {
+        NotRouted::ManyFrontends(found) => {
+            let choice = |(shown, port): &(String, Option<u16>)| Choice {
+                shown: shown.clone(),
+                host: None,
+                port: *port,
+            };
+            let choices = found.iter().map(choice).collect();
+            Fault::new(Exit::Usage, About::Host, &error).choices(choices)
+        }
+        NotRouted::NoPort(_) => Fault::new(Exit::Usage, About::Host, &error),
+        NotRouted::NoBackend(_) => Fault::new(Exit::Usage, About::Path, &error),
+        NotRouted::Unknown { line, .. } => {
+            Fault::text(&error).at(question::spot(text, *line, None))
+        }
     }
-    let request = Request { path, host: options.host.as_deref(), port: options.port };
-    let route = tree.route(&request).map_err(Problem::usage)?;
+}
+
+/// All that is told of a configuration.
+pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Result<Story, Fault> {
+    let text = question.text.as_str();
+    let tree = Tree::read(text).map_err(|error| unreadable(text, error))?;
+    let path = question.path.as_str();
+    if !path.starts_with('/') {
+        let line = format!("{path:?} is no path: a path starts with `/`");
+        return Err(Fault::new(Exit::Usage, About::Path, line));
+    }
+    let request = Request { path, host: question.host.as_deref(), port: question.port };
+    let route = tree.route(&request).map_err(|error| unrouted(text, error))?;
     let diagnosis = tree.diagnose(&route);
     let answer = if diagnosis.causes.is_empty() { Answer::Clean } else { Answer::Found };
     let sides = match route.frontend == route.backend {
@@ -53,20 +86,15 @@ pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Prob
         Some((name, _)) => format!("a stream is held there: {name}"),
         None => "nothing in force there is known to hold a stream".into(),
     };
-    let mut story = Story {
-        exit: answer.exit(),
-        answer,
-        headline: format!("{path} goes by {sides}; {held}."),
-        sections: sections(&route, &diagnosis),
-        block: None,
-        corrected: None,
-        proof: None,
-    };
+    let mut story = Story::new(answer, format!("{path} goes by {sides}; {held}."));
+    story.way.clone_from(&route.steps);
+    story.in_force = in_force(&diagnosis);
+    story.sections = sections(&route, &diagnosis);
     if answer == Answer::Clean {
         return Ok(story);
     }
     let (corrected, section) = tree.correct(&route);
-    let fixed = Tree::read(corrected).map_err(Problem::usage)?;
+    let fixed = Tree::read(corrected).map_err(Fault::text)?;
     story.sections.push(Section {
         title: "What to change".into(),
         lines: vec![format!(
@@ -78,8 +106,8 @@ pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Prob
         .ok()
         .map(|masked| masked.written(&masked.sections[route.backend]));
     story.corrected = Some(masked);
-    if !options.no_proof {
-        let (proof, stopped) = prove([&tree, &fixed], &route, &request)?;
+    if let Some(proving) = proving {
+        let (proof, stopped) = prove([&tree, &fixed], &route, &request, proving)?;
         story.weigh(proof, true);
         if stopped {
             story.exit = Exit::Interrupted;
@@ -88,20 +116,24 @@ pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Prob
     Ok(story)
 }
 
+fn in_force(diagnosis: &Diagnosis) -> InForce {
+    let held = !diagnosis.causes.is_empty();
+    let settings = diagnosis.table.iter().map(|(name, value, by)| Setting {
+        name: name.to_string(),
+        value: value.clone(),
+        by: by.clone(),
+        holds: held && name.starts_with("http-no-delay"),
+    });
+    InForce { by: String::new(), settings: settings.collect() }
+}
+
 fn sections(route: &Route, diagnosis: &Diagnosis) -> Vec<Section> {
-    let table = diagnosis.table.iter().map(|(name, value, by)| format!("{name:24} {value:6} {by}"));
     let causes = diagnosis.causes.iter().map(|(name, why)| format!("{name}: {why}"));
-    [
-        ("The way of the request", route.steps.clone()),
-        ("What may lead elsewhere", route.open.clone()),
-        ("In force there", table.collect()),
-        ("What holds the stream", causes.collect()),
-        ("To note", diagnosis.notes.clone()),
-    ]
-    .into_iter()
-    .filter(|(_, lines)| !lines.is_empty())
-    .map(|(title, lines)| Section { title: title.into(), lines })
-    .collect()
+    Section::all([
+        ("What may lead elsewhere".into(), route.open.clone()),
+        ("What holds the stream".into(), causes.collect()),
+        ("To note".into(), diagnosis.notes.clone()),
+    ])
 }
 
 /// Runs both and reads them. The second is whether it was interrupted.
@@ -109,7 +141,9 @@ fn prove(
     trees: [&Tree; 2],
     route: &Route,
     request: &Request<'_>,
+    proving: &Proving<'_>,
 ) -> Result<(Proof, bool), Problem> {
+    (proving.tell)(Progress::Starting);
     let proxies = Proxies::of_user(Vec::new()).map_err(Problem::usage)?;
     let program = match start::program(&proxies, "haproxy") {
         Ok(program) => program,
@@ -136,8 +170,8 @@ fn prove(
     };
     changed.extend(more);
     let ways = [(YOURS, yours.address), (CORRECTED, corrected.address)];
-    let rows =
-        proof::measure(&proxies, &emitter, &ways, (request.path, request.host), proof::SMALL)?;
+    let asked = (request.path, request.host);
+    let rows = proof::measure(&proxies, &emitter, &ways, asked, proof::SMALL, proving)?;
     let Some(rows) = rows else { return Ok((Proof::Not("it was interrupted".into()), true)) };
     let by = format!("HAProxy {}", program.version);
     Ok((Proof::Measured { by, rows, changed }, false))

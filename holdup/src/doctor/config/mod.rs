@@ -1,25 +1,65 @@
 //! The doctor reads a configuration: which rule answers a path, what is wrong there, what to
 //! write instead, and the proof by the real proxy.
 //!
-//! [`nginx`], [`haproxy`] and [`caddy`] tell what the reader found; [`start`] runs a text in a scratch
-//! folder; [`proof`] measures before and after; [`story`] is what is told.
+//! A [`question`] is asked by the command and by the page, and [`examine`] answers both. [`nginx`],
+//! [`haproxy`] and [`caddy`] tell what the reader found; [`start`] runs a text in a scratch folder;
+//! [`proof`] measures before and after; [`story`] is what is told.
 
 mod caddy;
 pub(crate) mod cli;
 mod haproxy;
 mod nginx;
 mod proof;
+mod question;
 mod start;
 mod story;
 
 use std::path::Path;
 
-use self::story::Story;
+use config_reader::Product;
+use config_reader::nginx::Version;
+
+use self::question::About;
+pub(crate) use self::question::{Fault, Progress, Proving, Question};
+pub(crate) use self::story::Story;
 use super::cli::Doctor;
 use crate::exit::{Exit, Outcome, Problem};
+use crate::interrupt::Interrupt;
 use crate::out::{print, put};
 
-/// Reads a configuration and tells what is in it.
+/// Reads a configuration, says what is in it, and proves that where it is asked to.
+///
+/// # Errors
+/// Why there is no answer.
+pub(crate) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Result<Story, Fault> {
+    if let Some(before) = question.text.find('\0') {
+        let line = question.text[..before].matches('\n').count() + 1;
+        return Err(Fault::text(format!("line {line} holds a zero byte: is it a configuration?")));
+    }
+    match question.product {
+        Product::Nginx => nginx::examine(question, proving),
+        Product::Haproxy => haproxy::examine(question, proving),
+        Product::Caddy => caddy::examine(question, proving),
+    }
+}
+
+/// A version that is none.
+pub(crate) fn version_fault(why: &str) -> Fault {
+    Fault::new(Exit::Usage, About::Version, why)
+}
+
+/// A configuration of nginx with a header in each location that names it, masked, and how many
+/// values are.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn marked(text: &str, version: Option<Version>) -> Result<(String, usize), Fault> {
+    let marked = nginx::marked(text, version)?;
+    let masked = marked.matches(config_reader::secret::MASK).count();
+    Ok((marked, masked))
+}
+
+/// Reads a file for the command and tells what is in it.
 pub(crate) fn run(options: &Doctor) -> Outcome {
     let own = &options.configuration;
     let path = own.nginx_config.as_deref().or(own.haproxy_config.as_deref());
@@ -32,25 +72,24 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
     }
     let text = crate::own_config::read(path)?;
     if own.marked {
-        let marked = nginx::marked(own, &text).map_err(|problem| at(path, &problem))?;
-        let masked = marked.matches(config_reader::secret::MASK).count();
+        let (marked, masked) =
+            marked(&text, own.nginx_version).map_err(|fault| at(path, &fault.problem))?;
         if masked > 0 {
             eprintln!("{masked} secret values are masked as ***: put yours back before it is run");
         }
         print(&marked);
         return Ok(Exit::Done);
     }
-    let examined = match own.nginx_config {
-        Some(_) => nginx::examine(own, &text),
-        None if own.caddyfile.is_some() => caddy::examine(own, path),
-        None => haproxy::examine(own, &text),
-    };
-    let story = examined.map_err(|problem| at(path, &problem))?;
+    let interrupt = Interrupt::listen();
+    let proving = Proving { interrupt: &interrupt, tell: &|_| {} };
+    let question = Question::of(own, path, text);
+    let examined = examine(&question, (!own.no_proof).then_some(&proving));
+    let story = examined.map_err(|fault| at(path, &fault.problem))?;
     if let Some(folder) = &options.out {
         keep(folder, &story)?;
     }
     match options.json {
-        true => print(&format!("{}\n", story.json())),
+        true => print(&format!("{:#}\n", story.json())),
         false => print(&story.text(options.out.as_deref())),
     }
     Ok(story.exit)

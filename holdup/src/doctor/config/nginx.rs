@@ -1,19 +1,19 @@
 //! What the reader finds in a configuration of nginx, told and proved.
 
-use config_reader::nginx::choose::Step;
 use config_reader::nginx::correct::Correction;
 use config_reader::nginx::diagnose::{Diagnosis, Handler, Intended};
 use config_reader::nginx::sandbox::{Place, Sandbox};
-use config_reader::nginx::serve::{NotServed, Request, Served};
+use config_reader::nginx::serve::{Candidate, NotServed, Request, Served};
+use config_reader::nginx::source::Source;
 use config_reader::nginx::{ReadError, Site, Tree, Version};
 use config_reader::secret;
 use emitter::{Config, Emitter};
 use proxies::Proxies;
 
-use super::cli::Configuration;
 use super::proof::{self, CORRECTED, STREAM, YOURS};
+use super::question::{self, About, Choice, Fault, Progress, Proving, Question, Spot};
 use super::start::{self, Kind, Started, Text};
-use super::story::{Answer, Proof, Section, Story};
+use super::story::{Answer, InForce, Proof, Section, Setting, Story};
 use crate::exit::{Exit, Problem};
 
 /// The last release whose default towards the upstream is HTTP/1.0, and whose kind most servers
@@ -46,23 +46,46 @@ fn arguments(folder: &std::path::Path, file: &std::path::Path) -> Vec<String> {
     vec!["-p".into(), text(folder), "-e".into(), "stderr".into(), "-c".into(), text(file)]
 }
 
-fn unreadable(error: ReadError) -> Problem {
-    Problem::usage(error)
+fn unreadable(text: &str, error: ReadError) -> Fault {
+    let place = match &error {
+        ReadError::Syntax { place, .. }
+        | ReadError::Include { place, .. }
+        | ReadError::TooDeep { place, .. } => Some(place.clone()),
+        _ => None,
+    };
+    let spot = place.and_then(|place| {
+        let source = Source::new(text.to_string()).ok()?;
+        let (line, own) = source.find(&place)?;
+        let text = question::shortened(&secret::line(own));
+        Some(Spot { line, column: Some(place.column), text })
+    });
+    Fault::text(error).at(spot)
 }
 
-fn unserved(error: NotServed) -> Problem {
-    match error {
-        NotServed::Undecidable(_) => Problem::void(error),
-        _ => Problem::usage(error),
-    }
+fn unserved(error: NotServed) -> Fault {
+    let about = match &error {
+        NotServed::Undecidable(_) => return Fault::new(Exit::Void, About::Text, error),
+        NotServed::Path { .. } => About::Path,
+        NotServed::NoPort { .. } | NotServed::ManyServers { .. } => About::Host,
+    };
+    let choices = match &error {
+        NotServed::ManyServers { servers } => servers.iter().map(choice).collect(),
+        _ => Vec::new(),
+    };
+    Fault::new(Exit::Usage, about, error).choices(choices)
+}
+
+fn choice(own: &Candidate) -> Choice {
+    Choice { shown: own.shown.clone(), host: own.host.clone(), port: own.port }
 }
 
 /// The configuration with a header in each location that names it.
-pub(super) fn marked(options: &Configuration, text: &str) -> Result<String, Problem> {
-    let tree = Tree::read(text).map_err(unreadable)?;
-    let site = Site::of(&tree).map_err(unreadable)?;
-    let marked = site.marked(options.nginx_version.unwrap_or(OLDER));
-    Ok(secret::config(&Tree::read(marked).map_err(unreadable)?))
+pub(super) fn marked(text: &str, version: Option<Version>) -> Result<String, Fault> {
+    let bad = |error| unreadable(text, error);
+    let tree = Tree::read(text).map_err(bad)?;
+    let site = Site::of(&tree).map_err(bad)?;
+    let marked = site.marked(version.unwrap_or(OLDER));
+    Ok(secret::config(&Tree::read(marked).map_err(bad)?))
 }
 
 /// What is found for one path, in one version.
@@ -73,11 +96,7 @@ struct Found<'t> {
     intended: Option<Intended>,
 }
 
-fn look<'t>(
-    site: &Site<'t>,
-    request: &Request<'_>,
-    version: Version,
-) -> Result<Found<'t>, Problem> {
+fn look<'t>(site: &Site<'t>, request: &Request<'_>, version: Version) -> Result<Found<'t>, Fault> {
     let served = site.serve(request, version).map_err(unserved)?;
     let diagnosis = site.diagnose(&served, version);
     let intended = site.intended(&served);
@@ -85,21 +104,22 @@ fn look<'t>(
 }
 
 /// All that is told of a configuration.
-pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Problem> {
-    let tree = Tree::read(text).map_err(unreadable)?;
-    let site = Site::of(&tree).map_err(unreadable)?;
-    let path = options.path.as_deref().unwrap_or("/");
-    let request = Request { path, host: options.host.as_deref(), port: options.port };
-    let found = look(&site, &request, options.nginx_version.unwrap_or(OLDER))?;
+pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Result<Story, Fault> {
+    let bad = |error| unreadable(&question.text, error);
+    let tree = Tree::read(question.text.as_str()).map_err(bad)?;
+    let site = Site::of(&tree).map_err(bad)?;
+    let path = question.path.as_str();
+    let request = Request { path, host: question.host.as_deref(), port: question.port };
+    let found = look(&site, &request, question.version.unwrap_or(OLDER))?;
     if found.served.location().is_none() && found.served.ends_before().is_none() {
         let server = site.servers[found.served.server].shown();
         let line =
             format!("no location serves {path} in the server {server}: check --path and --host");
-        return Err(Problem::usage(line));
+        return Err(Fault::new(Exit::Usage, About::Path, line));
     }
     // Without a version, an older and the present one must agree.
     let newer = look(&site, &request, Version::PINNED)?;
-    let depends = options.nginx_version.is_none()
+    let depends = question.version.is_none()
         && found.diagnosis.causes.is_empty() != newer.diagnosis.causes.is_empty();
     let correction =
         site.correct(&found.served, &found.diagnosis, found.intended.as_ref(), found.version);
@@ -113,17 +133,16 @@ pub(super) fn examine(options: &Configuration, text: &str) -> Result<Story, Prob
     let correction = correction.filter(|_| wrong || depends);
     let corrected = correction.as_ref().and_then(masked);
     let block = corrected.as_deref().and_then(|text| block(text, &found, path));
-    let mut story = Story {
-        exit: answer.exit(),
-        answer,
-        headline: headline(&site, &found, depends),
-        sections: sections(&site, &found, correction.as_ref()),
-        block,
-        corrected,
-        proof: None,
-    };
-    if let (Some(correction), false) = (&correction, options.no_proof) {
-        let (proof, stopped) = prove(&site, &found, correction, &request)?;
+    let mut story = Story::new(answer, headline(&site, &found, depends));
+    story.way = site
+        .way(&request, &found.served, found.intended.as_ref())
+        .map_err(|error| unserved(error.into()))?;
+    story.in_force = in_force(&found);
+    story.sections = sections(&found, correction.as_ref());
+    story.block = block;
+    story.corrected = corrected;
+    if let (Some(correction), Some(proving)) = (&correction, proving) {
+        let (proof, stopped) = prove(&site, &found, correction, &request, proving)?;
         story.weigh(proof, !found.diagnosis.causes.is_empty());
         if stopped {
             story.exit = Exit::Interrupted;
@@ -171,58 +190,31 @@ fn headline(site: &Site<'_>, found: &Found<'_>, depends: bool) -> String {
     format!("`{answers}` answers{meant}; {held}{depends}.")
 }
 
-fn sections(site: &Site<'_>, found: &Found<'_>, correction: Option<&Correction>) -> Vec<Section> {
-    let line = |index: usize| {
-        let location = &site.locations[index];
-        let at = site.tree.source.line(location.directive.span.start);
-        format!("`{}` ({at})", location.written())
-    };
-    let mut sections = Vec::new();
-    let mut add = |title: &str, lines: Vec<String>| {
-        if !lines.is_empty() {
-            sections.push(Section { title: title.into(), lines });
-        }
-    };
-    let server = &site.servers[found.served.server];
-    let mut way = vec![format!(
-        "server {} ({})",
-        server.shown(),
-        site.tree.source.line(server.directive.span.start)
-    )];
-    for choice in &found.served.hops {
-        way.extend(choice.steps.iter().map(|step| match step {
-            Step::Prefix(index) => format!("{} is the longest prefix: kept in mind", line(*index)),
-            Step::Decided(index) => format!("{} decides", line(*index)),
-            Step::Passed(index) => format!("{} does not match", line(*index)),
-            Step::Matched(index) => format!("{} matches: it answers", line(*index)),
-        }));
-        if choice.steps.is_empty() {
-            way.extend(choice.location.map(|index| format!("{} answers", line(index))));
-        }
-    }
-    for detour in &found.served.detours {
-        let at = site.tree.source.line(detour.directive.span.start);
-        way.push(format!("{} {} ({at})", detour.directive.name, secret::text(&detour.what)));
-    }
-    add("The way of the request", way);
-    let table = found.diagnosis.table.iter();
-    let table = table.map(|(name, value, by)| format!("{name:24} {:16} {by}", secret::text(value)));
-    add(&format!("In force there, by nginx {}", found.version), table.collect());
-    if let Some(meant) = &found.intended {
-        let why = format!("{} never answers here: {}", line(meant.location), meant.why.why());
-        add("The wrong turn", vec![why]);
-    }
+fn in_force(found: &Found<'_>) -> InForce {
+    let rests = |name: &str| found.diagnosis.causes.iter().any(|own| own.rests_on.contains(&name));
+    let settings = found.diagnosis.table.iter().map(|(name, value, by)| Setting {
+        name: name.to_string(),
+        value: secret::text(value),
+        by: by.clone(),
+        holds: rests(name),
+    });
+    InForce { by: format!("by nginx {}", found.version), settings: settings.collect() }
+}
+
+fn sections(found: &Found<'_>, correction: Option<&Correction>) -> Vec<Section> {
     let causes =
         found.diagnosis.causes.iter().map(|cause| format!("{}: {}", cause.name, cause.why));
-    add("What holds the stream", causes.collect());
-    add("To note", found.diagnosis.notes.clone());
-    if let Some(correction) = correction {
+    let changes = correction.map_or_else(Vec::new, |correction| {
         let mut lines = correction.changes.clone();
         lines.extend(correction.kept.iter().map(|kept| format!("kept: {kept}")));
         lines.extend(correction.by_hand.iter().map(|by_hand| format!("by hand: {by_hand}")));
-        add("What to change", lines);
-    }
-    sections
+        lines
+    });
+    Section::all([
+        ("What holds the stream".into(), causes.collect()),
+        ("To note".into(), found.diagnosis.notes.clone()),
+        ("What to change".into(), changes),
+    ])
 }
 
 /// Runs both and reads them. The second is whether it was interrupted.
@@ -231,7 +223,9 @@ fn prove(
     found: &Found<'_>,
     correction: &Correction,
     request: &Request<'_>,
+    proving: &Proving<'_>,
 ) -> Result<(Proof, bool), Problem> {
+    (proving.tell)(Progress::Starting);
     let proxies = Proxies::of_user(Vec::new()).map_err(Problem::usage)?;
     let program = match start::program(&proxies, "nginx") {
         Ok(program) => program,
@@ -262,8 +256,8 @@ fn prove(
     };
     changed.extend(more);
     let ways = [(YOURS, yours.address), (CORRECTED, corrected.address)];
-    let rows =
-        proof::measure(&proxies, &emitter, &ways, (request.path, request.host), proof::SMALL)?;
+    let asked = (request.path, request.host);
+    let rows = proof::measure(&proxies, &emitter, &ways, asked, proof::SMALL, proving)?;
     let Some(rows) = rows else { return Ok((Proof::Not("it was interrupted".into()), true)) };
     let by = format!(
         "nginx {} with the defaults of {} for the upstream's protocol",

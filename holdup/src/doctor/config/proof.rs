@@ -8,15 +8,17 @@ use emitter::Emitter;
 use measure::cell::{DIRECT, ETHERNET_MSS, HeaderSet};
 use measure::guards::Guards;
 use measure::plan::{BROWSER_ENCODINGS, Plan, ReaderProfile};
-use measure::results::{RunRecord, derive_cells};
+use measure::results::{CellResult, RunRecord, derive_cells};
 use measure::script::Body;
+use measure::units::decimal;
 use measure::verdict::{Finding, Verdict};
 use measure::{Cell, RunId, Script, Span};
 use proxies::Proxies;
 use recv_client::Ask;
+use serde_json::{Value, json};
 
+use super::question::{Progress, Proving};
 use crate::exit::Problem;
-use crate::interrupt::Interrupt;
 use crate::rig::Rig;
 use crate::runner::{self, Executor};
 
@@ -44,6 +46,59 @@ pub(super) const LARGE: u32 = 700;
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) finding: Finding,
+    /// Accepted runs, and those that a guard excluded.
+    runs: (u32, u32),
+    /// Medians.
+    ttft: Option<Span>,
+    gap: Option<Span>,
+    frames_per_read: Option<f64>,
+    /// One of its runs, as it is drawn.
+    drawn: Option<Drawn>,
+}
+
+/// When each frame of a run was written, and what its reads brought; counted from the call.
+struct Drawn {
+    sent: Vec<(u32, Span)>,
+    reads: Vec<(Span, Vec<u32>)>,
+}
+
+impl Row {
+    pub(super) fn json(&self) -> Value {
+        let drawn = self.drawn.as_ref().map(|own| {
+            let sent = own.sent.iter().map(|(seq, at)| json!({ "frame": seq, "at_us": at.0 }));
+            let reads = own.reads.iter().map(|(at, seqs)| json!({ "at_us": at.0, "frames": seqs }));
+            json!({ "sent": sent.collect::<Vec<Value>>(), "reads": reads.collect::<Vec<Value>>() })
+        });
+        json!({ "name": self.name, "verdict": self.finding.name.name(),
+                "because": self.finding.because, "runs": self.runs.0, "excluded": self.runs.1,
+                "ttft_us": self.ttft.map(|own| own.0), "gap_us": self.gap.map(|own| own.0),
+                "frames_per_read": self.frames_per_read, "run": drawn })
+    }
+
+    /// Its figures, for a terminal; empty where there are none.
+    pub(super) fn figures(&self) -> String {
+        let ttft = self.ttft.map(|own| format!("first token after {own}"));
+        let per = self.frames_per_read.map(|own| format!("{} frames a read", decimal(own, 1)));
+        ttft.into_iter().chain(per).collect::<Vec<String>>().join(", ")
+    }
+}
+
+/// A run of a cell that looks as most of them: it has as many reads as their median.
+fn drawn(cell: &CellResult, runs: &[RunRecord]) -> Option<Drawn> {
+    let reads = |run: &RunRecord| -> Vec<(Span, Vec<u32>)> {
+        let own = run.arrivals.deliveries.iter().map(|delivery| {
+            let seqs = delivery.frames.iter().filter_map(|frame| frame.seq).collect();
+            (delivery.arrived() - run.arrivals.call, seqs)
+        });
+        own.filter(|(_, seqs): &(Span, Vec<u32>)| !seqs.is_empty()).collect()
+    };
+    let own = runs.iter().filter(|run| run.cell == cell.id);
+    let run = own.filter(|run| run.ledger.is_some()).min_by_key(|run| {
+        (reads(run).len() as i64 - i64::from(cell.summary.reads.unwrap_or_default())).abs()
+    })?;
+    let entries = run.ledger.iter().flat_map(|ledger| &ledger.entries);
+    let sent = entries.map(|entry| (entry.seq, entry.after - run.arrivals.call)).collect();
+    Some(Drawn { sent, reads: reads(run) })
 }
 
 /// What the rows say together.
@@ -109,6 +164,7 @@ pub(super) fn measure(
     ways: &[(&str, SocketAddr)],
     (path, host): (&str, Option<&str>),
     frame_bytes: u32,
+    proving: &Proving<'_>,
 ) -> Result<Option<Vec<Row>>, Problem> {
     let mut rig = Rig::start(proxies, &[], emitter.address());
     for (name, address) in ways {
@@ -129,9 +185,11 @@ pub(super) fn measure(
     }
     let mut runs: Vec<RunRecord> = Vec::new();
     let mut through = Through { rig: &rig, emitter, path, host };
-    let interrupt = Interrupt::listen();
-    let complete = runner::play(&plan, &mut through, &interrupt, |run| {
+    let all = plan.run_count() as u32;
+    (proving.tell)(Progress::Runs(0, all));
+    let complete = runner::play(&plan, &mut through, proving.interrupt, |run| {
         runs.push(run);
+        (proving.tell)(Progress::Runs(runs.len() as u32, all));
         Ok::<(), Problem>(())
     })?;
     if !complete {
@@ -141,7 +199,16 @@ pub(super) fn measure(
     let cells = derive_cells(&plan.cells, &runs, &rig.endpoints, &BTreeMap::new(), &guards);
     let row = |name: &str| {
         let cell = cells.iter().find(|cell| cell.cell.endpoint == name)?;
-        Some(Row { name: name.into(), finding: cell.summary.verdict.clone() })
+        let own = &cell.summary;
+        Some(Row {
+            name: name.into(),
+            finding: own.verdict.clone(),
+            runs: (own.runs, own.excluded.values().sum()),
+            ttft: own.ttft_us.as_ref().map(|own| own.median),
+            gap: own.gap_us.as_ref().map(|own| own.median),
+            frames_per_read: own.frames_per_read.as_ref().map(|own| own.median),
+            drawn: drawn(cell, &runs),
+        })
     };
     Ok(Some([DIRECT, YOURS, CORRECTED].into_iter().filter_map(row).collect()))
 }

@@ -1,7 +1,28 @@
 //! The way of a request through Caddy's own form of a configuration, as far as paths and hosts
 //! tell.
 
+use config_reader::{Look, Station, secret};
 use serde_json::Value;
+
+use super::super::question::Choice;
+
+/// Why no way can be told.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoWay {
+    /// No path.
+    #[error("{0:?} is no path: a path starts with `/`")]
+    Path(String),
+    /// Nobody at the port.
+    #[error("no server of it accepts there: check --port")]
+    NoServer,
+    /// Several that could be meant.
+    #[error("{} {what} could answer: say {option}: {}", .found.len(), shown(.found))]
+    Many { what: &'static str, option: &'static str, found: Vec<Choice> },
+}
+
+fn shown(found: &[Choice]) -> String {
+    found.iter().map(|own| own.shown.as_str()).collect::<Vec<_>>().join("; ")
+}
 
 /// Where a request goes.
 #[derive(Debug, Default)]
@@ -18,7 +39,7 @@ pub(super) struct Way {
     pub(super) end: Option<String>,
     /// Compressors on the way.
     pub(super) encodes: Vec<String>,
-    pub(super) steps: Vec<String>,
+    pub(super) steps: Vec<Station>,
     pub(super) open: Vec<String>,
 }
 
@@ -28,9 +49,9 @@ pub(super) fn way(
     path: &str,
     host: Option<&str>,
     port: Option<u16>,
-) -> Result<Way, String> {
+) -> Result<Way, NoWay> {
     if !path.starts_with('/') {
-        return Err(format!("{path:?} is no path: a path starts with `/`"));
+        return Err(NoWay::Path(path.into()));
     }
     let servers = adapted.pointer("/apps/http/servers").and_then(Value::as_object);
     let listens = |server: &Value| -> String {
@@ -45,13 +66,16 @@ pub(super) fn way(
     let found: Vec<(&String, &Value)> =
         servers.into_iter().flatten().filter(|(_, server)| at(server)).collect();
     let [(name, server)] = found[..] else {
-        let known: Vec<String> = found.iter().map(|(_, server)| listens(server)).collect();
-        return Err(match known.is_empty() {
-            true => "no server of it accepts there: check --port".into(),
-            false => {
-                format!("{} servers could answer: say --port: {}", known.len(), known.join("; "))
-            }
-        });
+        if found.is_empty() {
+            return Err(NoWay::NoServer);
+        }
+        let choice = |(_, server): &(&String, &Value)| {
+            let shown = listens(server);
+            let port = shown.split(", ").find_map(|own| own.rsplit(':').next()?.parse().ok());
+            Choice { shown, host: None, port }
+        };
+        let found = found.iter().map(choice).collect();
+        return Err(NoWay::Many { what: "servers", option: "--port", found });
     };
     let mut hosts: Vec<&str> = Vec::new();
     let routes = server["routes"].as_array().into_iter().flatten();
@@ -65,11 +89,13 @@ pub(super) fn way(
         (None, []) => None,
         (None, [only]) => Some(only.to_string()),
         (None, many) => {
-            return Err(format!(
-                "{} sites could answer: say --host: {}",
-                many.len(),
-                many.join("; ")
-            ));
+            let choice = |host: &&str| {
+                // A star stands for one label.
+                let name = host.replace('*', "any");
+                Choice { shown: host.to_string(), host: Some(name), port: None }
+            };
+            let found = many.iter().map(choice).collect();
+            return Err(NoWay::Many { what: "sites", option: "--host", found });
         }
     };
     let mut walk = Walk {
@@ -86,6 +112,8 @@ pub(super) fn way(
             ..Way::default()
         },
     };
+    let shown = walk.way.server_shown.clone();
+    walk.step(Look::Server, &shown, "its site serves this host");
     let routes = format!("{}/routes", walk.way.server);
     walk.routes(&routes, 0);
     Ok(walk.way)
@@ -101,6 +129,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    fn step(&mut self, look: Look, what: &str, why: &str) {
+        self.way.steps.push(Station::new(look, secret::text(what), "", why));
+    }
+
     /// Whether something answered.
     fn routes(&mut self, pointer: &str, depth: usize) -> bool {
         let adapted = self.adapted;
@@ -140,30 +172,32 @@ impl Walk<'_> {
             "encode" => {
                 let codings: Vec<&String> =
                     value["encodings"].as_object().into_iter().flat_map(|own| own.keys()).collect();
-                self.way.steps.push(format!("encode {codings:?}"));
+                let codings: Vec<&str> = codings.into_iter().map(String::as_str).collect();
+                let what = format!("encode {}", codings.join(" "));
+                self.step(Look::Detour, &what, "answers are compressed on the way");
                 self.way.encodes.push(pointer.into());
             }
             "rewrite" => match value["strip_path_prefix"].as_str() {
                 Some(prefix) => {
                     let rest = self.path.strip_prefix(&prefix.to_ascii_lowercase());
                     self.path = rest.map_or(self.path.clone(), String::from);
-                    self.way.steps.push(format!("{prefix} is taken off the path"));
+                    self.step(Look::Detour, "rewrite", &format!("{prefix} is taken off the path"));
                 }
                 None => self.way.open.push("the path is rewritten: it may go elsewhere".into()),
             },
             "reverse_proxy" => {
                 let to = value["upstreams"].as_array().into_iter().flatten();
                 let to: Vec<&str> = to.filter_map(|own| own["dial"].as_str()).collect();
-                self.way.steps.push(format!("reverse_proxy {} answers", to.join(" ")));
+                self.step(Look::Chosen, &format!("reverse_proxy {}", to.join(" ")), "it answers");
                 self.way.proxy = Some(pointer.into());
                 return true;
             }
             "static_response" | "file_server" | "error" => {
                 self.way.end = Some(format!("{name} answers"));
-                self.way.steps.push(format!("{name} answers"));
+                self.step(Look::Chosen, name, "it answers by itself");
                 return true;
             }
-            _ => self.way.steps.push(name.into()),
+            _ => self.step(Look::Detour, name, "the request passes through it"),
         }
         false
     }
