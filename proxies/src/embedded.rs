@@ -94,6 +94,7 @@ pub(crate) const FILES: &[ConfigFile] = files![
     "traefik/dynamic-keepalive.yaml",
     "traefik/dynamic-tls.yaml",
     "traefik/dynamic.yaml",
+    "traefik/traefik-tls.yaml",
     "traefik/traefik.yaml",
     "varnish/varnish-no-stream.vcl",
     "varnish/varnish.vcl",

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
+use super::ports::{self, Wanted};
 use super::probe::Probe;
 use super::ready::{self, NotReady};
 use super::running::{Rendered, Running};
-use super::{LOG_LINES, StartError, StartOptions, ports};
+use super::{LOG_LINES, StartError, StartOptions};
 use crate::registry::{Endpoint, Engine, Ready};
 use crate::source::Program;
 use crate::supervise::Command;
@@ -42,10 +43,13 @@ impl<'a> Plan<'a> {
         options: &StartOptions,
     ) -> Result<Self, StartError> {
         let admin = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let [listen, admin] =
-            ports::choose([options.listen, admin]).map_err(|(address, error)| {
-                StartError::Port { endpoint: endpoint.name.clone(), address, error }
-            })?;
+        let wanted = [
+            Wanted { address: options.listen, udp: endpoint.http3 },
+            Wanted { address: admin, udp: false },
+        ];
+        let [listen, admin] = ports::choose(wanted).map_err(|(address, error)| {
+            StartError::Port { endpoint: endpoint.name.clone(), address, error }
+        })?;
         let scratch_error = |path: PathBuf, error| StartError::Scratch {
             endpoint: endpoint.name.clone(),
             path,
@@ -123,7 +127,8 @@ impl<'a> Plan<'a> {
             |error| StartError::Supervise { endpoint: self.endpoint.name.clone(), error };
         let log = self.scratch.path().join("log");
         let mut process = command.spawn(&log).map_err(supervise_error)?;
-        let outcome = ready::wait(&check, self.listen, &mut process, options.ready_limit);
+        let ports = ready::Ports { listen: self.listen, udp: self.endpoint.http3 };
+        let outcome = ready::wait(&check, ports, &mut process, options.ready_limit);
         let endpoint = self.endpoint.name.clone();
         match outcome {
             Ok(()) => Ok(Outcome::Ready(Box::new(Running {

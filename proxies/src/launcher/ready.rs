@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 
-use super::listening::{self, Owner};
+use super::listening::{self, Over, Owner};
 use crate::supervise::{SuperviseError, Supervised, descendants};
 
 /// Between two looks. Short beside the 84-190 ms the slowest proxy takes.
@@ -33,6 +33,14 @@ pub(super) enum Check {
     Admin { address: SocketAddr, path: String, contains: String },
 }
 
+/// Where it listens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ports {
+    pub(super) listen: SocketAddr,
+    /// Whether over UDP as well.
+    pub(super) udp: bool,
+}
+
 /// Why it is not.
 #[derive(Debug)]
 pub(super) enum NotReady {
@@ -49,7 +57,7 @@ pub(super) enum NotReady {
 /// Looks again and again until the proxy is ready, has ended, or time is up.
 pub(super) fn wait(
     check: &Check,
-    listen: SocketAddr,
+    ports: Ports,
     process: &mut Supervised,
     limit: Duration,
 ) -> Result<(), NotReady> {
@@ -64,9 +72,10 @@ pub(super) fn wait(
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let missing = match look(check, left.min(ONE_LOOK)) {
-            Ok(()) => match listening::owner(listen, &family(process)) {
+            Ok(()) => match owner(ports, &family(process)) {
                 Owner::Family | Owner::Unknown => return Ok(()),
                 Owner::Other => return Err(NotReady::PortLost),
+                Owner::Nobody => format!("it has not bound {} over UDP", ports.listen),
             },
             Err(missing) => missing,
         };
@@ -75,6 +84,17 @@ pub(super) fn wait(
             return Err(if lost { NotReady::PortLost } else { NotReady::Late(missing) });
         }
         std::thread::sleep(POLL.min(left));
+    }
+}
+
+/// Who listens; nobody if that is still to come over UDP, which cannot be asked as TCP can.
+fn owner(Ports { listen, udp }: Ports, family: &[Pid]) -> Owner {
+    match listening::owner(Over::Tcp, listen, family) {
+        Owner::Other => Owner::Other,
+        _ if udp => listening::owner(Over::Udp, listen, family),
+        // A server on all IPv6 addresses that takes IPv4 connections too.
+        Owner::Nobody => Owner::Unknown,
+        owner => owner,
     }
 }
 

@@ -200,6 +200,8 @@ pub struct Endpoint {
     pub default: bool,
     /// Whether it speaks TLS to its clients, with HTTP/2 and HTTP/1.1 above it.
     pub tls: bool,
+    /// Whether it speaks HTTP/3 as well, over UDP at the port of its TLS.
+    pub http3: bool,
     /// What it speaks to the origin.
     pub upstream_protocol: UpstreamProtocol,
     /// Whether the request of a second client goes over the connection to the origin that
@@ -290,6 +292,7 @@ impl Registry {
             companions,
             default: false,
             tls: false,
+            http3: false,
             upstream_protocol: stock.upstream_protocol,
             pooled: None,
             own: Some(own),

@@ -69,6 +69,8 @@ pub(super) struct RawEndpoint {
     #[serde(default)]
     tls: bool,
     #[serde(default)]
+    http3: bool,
+    #[serde(default)]
     upstream_protocol: UpstreamProtocol,
     pooled: Option<bool>,
 }
@@ -92,6 +94,7 @@ impl RawEndpoint {
             companions,
             default: self.default,
             tls: self.tls,
+            http3: self.http3,
             upstream_protocol: self.upstream_protocol,
             pooled: self.pooled,
             own: None,

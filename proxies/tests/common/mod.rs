@@ -23,6 +23,10 @@ pub(crate) const BODY: &str = "data: token\n\n";
 /// How many frames the origin sends for `/stream/long`, each in a chunk and a write of its own.
 pub(crate) const LONG: usize = 100;
 
+/// How many it sends for `/stream/paced`, this far apart: as tokens come.
+pub(crate) const PACED: usize = 20;
+pub(crate) const PACE: Duration = Duration::from_millis(50);
+
 /// What the origin sends for `/bulk`: far more than all sockets and buffers hold.
 pub(crate) const BULK: usize = 32 * 1024 * 1024;
 
@@ -116,8 +120,13 @@ fn answer(mut stream: &TcpStream, heads: &Mutex<Vec<String>>) -> bool {
         true => (format!("{:x}\r\n", BODY.len()), "\r\n"),
         false => (String::new(), ""),
     };
-    for _ in 0..if line.contains(" /stream/long ") { LONG } else { 1 } {
-        std::thread::sleep(Duration::from_millis(1));
+    let (frames, pace) = match line.split(' ').nth(1) {
+        Some("/stream/long") => (LONG, Duration::from_millis(1)),
+        Some("/stream/paced") => (PACED, PACE),
+        _ => (1, Duration::from_millis(1)),
+    };
+    for _ in 0..frames {
+        std::thread::sleep(pace);
         sent = sent.and_then(|()| stream.write_all(format!("{before}{BODY}{after}").as_bytes()));
     }
     if chunked {

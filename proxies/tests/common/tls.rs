@@ -14,8 +14,8 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 pub(crate) static AUTHORITY: LazyLock<Authority> =
     LazyLock::new(|| Authority::in_memory().unwrap());
 
-/// A connection on which the first of these protocols was agreed upon.
-fn connect(address: SocketAddr, protocols: &[&str]) -> StreamOwned<ClientConnection, TcpStream> {
+/// A client that trusts that authority and offers these protocols.
+pub(crate) fn client_config(protocols: &[&str]) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(AUTHORITY.certificate_pem().as_bytes()).unwrap())
@@ -27,9 +27,14 @@ fn connect(address: SocketAddr, protocols: &[&str]) -> StreamOwned<ClientConnect
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config
+}
+
+/// A connection on which the first of these protocols was agreed upon.
+fn connect(address: SocketAddr, protocols: &[&str]) -> StreamOwned<ClientConnection, TcpStream> {
     // By address, so without a server name in the hello, which is the harder case.
     let name = address.ip().into();
-    let mut tls = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut tls = ClientConnection::new(Arc::new(client_config(protocols)), name).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     while tls.is_handshaking() {
