@@ -102,7 +102,7 @@ impl Json {
         int as u32
     }
 
-    fn int_if_any(&self, name: &str) -> Option<i64> {
+    pub(crate) fn int_if_any(&self, name: &str) -> Option<i64> {
         self.get(name)?;
         Some(self.int(name))
     }
@@ -147,7 +147,7 @@ impl Json {
         })
     }
 
-    fn text_if_any(&self, name: &str) -> Option<String> {
+    pub(crate) fn text_if_any(&self, name: &str) -> Option<String> {
         self.get(name)?.value.as_string()
     }
 

@@ -5,12 +5,14 @@
 //! and [`facts`] find its events; what the gateway saw ([`seen`]) and what the page read meet in
 //! [`answer`], and [`judge`] says on whose side it was held. [`view`], [`chart`] and [`figures`]
 //! show it, [`words`] says what went wrong, [`takeaway`] hands it out. [`driven`] does the same
-//! for a command.
+//! for a command. [`configuration`] is another page of the same module: it asks the doctor's reader
+//! about a configuration.
 
 pub mod answer;
 pub mod ask;
 pub mod carrier;
 pub mod chart;
+pub mod configuration;
 pub mod driven;
 pub mod facts;
 pub mod figures;
@@ -41,8 +43,11 @@ use model::{Model, Phase};
 /// The chart of a growing answer is drawn anew in every so many-th frame: ten times a second.
 const CHART_EACH: u32 = 6;
 
-/// Mounts the page in place of the shell's loading text.
+/// Mounts the page that the address names in place of the shell's loading text.
 pub fn open() {
+    if configuration::is_asked() {
+        return configuration::open();
+    }
     if let Some(shell) = document().and_then(|document| document.get_element_by_id("shell")) {
         shell.remove();
     }

@@ -251,7 +251,7 @@ fn through_gateway(
 }
 
 /// A POST of ours to the gateway.
-fn posted(body: &Writing) -> Result<RequestInit, JsValue> {
+pub(crate) fn posted(body: &Writing) -> Result<RequestInit, JsValue> {
     let init = init();
     init.set_body(&JSON::stringify(&body.0)?.into());
     init.set_headers(&own_headers()?.into());

@@ -177,7 +177,7 @@ fn domain_of(state: &State) -> Span {
     }
 }
 
-fn marks(domain: Span) -> String {
+pub(super) fn marks(domain: Span) -> String {
     let mut marks = String::new();
     for (at, share) in geometry::ruler(domain) {
         let (left, ms) = (decimal(share * 100.0, 2), (at.as_micros() / 1_000).to_string());
@@ -214,7 +214,8 @@ pub fn markup(model: Model) -> String {
          <button type=\"button\" class=\"primary\" data-act=\"ask\" \
          title=\"Asks, one answer at a time (Ctrl-Enter)\">Ask</button>\
          <button type=\"button\" data-act=\"stop\" title=\"Ends what runs; what was measured \
-         stands (Escape)\">Stop</button><a class=\"way\" href=\"/\">The demo’s lanes</a></div></div>\
+         stands (Escape)\">Stop</button><a class=\"way\" href=\"/configuration\">Your configuration</a>\
+         <a class=\"way\" href=\"/\">The demo’s lanes</a></div></div>\
          <div class=\"facts\">\
          <span title=\"The browser that reads the answers\">¤</span>\
          <span title=\"An isolated page gets the browser’s fine clock\">¤</span>\
