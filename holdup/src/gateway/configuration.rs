@@ -148,7 +148,11 @@ fn words(line: &str) -> String {
     ] {
         line = line.replace(option, field);
     }
-    line
+    // Those that could be meant are buttons beside it.
+    match line.split_once("choose one:") {
+        Some((before, _)) => format!("{before}choose one"),
+        None => line,
+    }
 }
 
 /// An answer with the product that was read, in the page's words.

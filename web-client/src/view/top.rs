@@ -22,7 +22,8 @@ const BAR: &str = "<div class=\"bar\"><h1>Who is holding up your tokens?</h1>\
     title=\"One or two lanes, very large, for a room (key p)\">Present</button>\
     <button type=\"button\" data-act=\"help\" aria-expanded=\"false\" \
     aria-label=\"Keys\" title=\"The keys of this page (key ?)\">?</button>\
-    <a class=\"way\" href=\"/own\">Your own endpoint</a></div></div>";
+    <a class=\"way\" href=\"/own\">Your own endpoint</a>\
+    <a class=\"way\" href=\"/configuration\">Your configuration</a></div></div>";
 
 /// The progress as a line under the whole head.
 const TRACK: &str = "<div class=\"track\" role=\"progressbar\" aria-label=\"Runs done\" \

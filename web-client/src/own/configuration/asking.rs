@@ -134,6 +134,8 @@ pub(super) fn measure(page: &Page) {
                     state.phase = Phase::Measured;
                     state.story = Some(story);
                 });
+                // It has grown.
+                view::to_proof();
             }
             Ok(None) => page.change(|state| {
                 state.phase = Phase::Read;

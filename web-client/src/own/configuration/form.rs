@@ -90,8 +90,8 @@ pub(super) fn markup() -> String {
         &field("path", "Path of the stream", &input("path", "placeholder=\"/api/chat\"")),
         &field(
             "product",
-            "It is of",
-            "<select id=\"conf-product\"><option value=\"\">see by itself</option>\
+            "Product",
+            "<select id=\"conf-product\"><option value=\"\">recognised by itself</option>\
              <option value=\"nginx\">nginx</option><option value=\"haproxy\">HAProxy</option>\
              <option value=\"caddy\">Caddy</option></select>",
         ),
@@ -164,7 +164,7 @@ pub(super) fn too_large(bytes: usize) -> Option<String> {
     (bytes > MOST_BYTES).then(|| {
         filled(
             "It has ¤ MB, and ¤ MB is the most that is read: is it a configuration?",
-            &[&(bytes >> 20).to_string(), &(MOST_BYTES >> 20).to_string()],
+            &[&bytes.div_ceil(1 << 20).to_string(), &(MOST_BYTES >> 20).to_string()],
         )
     })
 }

@@ -79,14 +79,21 @@ fn settings(markup: &mut String, story: &Story) {
         &[&by],
     ));
     for own in &story.settings {
+        // Where a default is documented is said when somebody points at it.
+        let (by, title) = match own.by.split_once(": ") {
+            Some((by, _)) if by.starts_with("default") => (by, own.by.as_str()),
+            _ => (own.by.as_str(), ""),
+        };
         markup.push_str(&filled(
-            "<tr class=\"¤\"><th scope=\"row\">¤</th><td><code>¤</code>¤</td><td class=\"place\">¤</td></tr>",
+            "<tr class=\"¤\"><th scope=\"row\">¤</th><td><code>¤</code>¤</td>\
+             <td class=\"place\" title=\"¤\">¤</td></tr>",
             &[
                 if own.holds { "holds" } else { "" },
                 &escaped(&own.name),
                 &escaped(&own.value),
                 if own.holds { "<span class=\"mark-holds\">holds</span>" } else { "" },
-                &escaped(&own.by),
+                &escaped(title),
+                &escaped(by),
             ],
         ));
     }
