@@ -60,6 +60,10 @@ pub(crate) struct Rig {
     /// A binary of your own instead of the pinned one, such as haproxy=/usr/sbin/haproxy
     #[arg(long, value_name = "ENGINE=PATH")]
     pub(crate) own: Vec<String>,
+    /// Where proxies come from: the pinned binaries, or container images of nginx, HAProxy, Caddy
+    /// and Traefik, by exact tags, on the host's network (the others stay the pinned binaries)
+    #[arg(long, value_name = "SOURCE", default_value = "pinned")]
+    pub(crate) source: ProxySource,
     /// A configuration of your own as one more endpoint, such as nginx=nginx.conf (haproxy, caddy,
     /// traefik, envoy): beside its engine's stock one where no endpoints are named. Addresses come
     /// from {{listen}} and {{upstream}} in it, or are changed where they are plain to see, and said;
@@ -73,6 +77,15 @@ pub(crate) struct Rig {
     /// Payload of a TCP segment towards the reader in bytes, or `loopback` for its own 65 KB
     #[arg(long, value_name = "N|loopback", default_value_t = Mss(Some(ETHERNET_MSS)))]
     pub(crate) mss: Mss,
+}
+
+/// Where the programs of proxies come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ProxySource {
+    /// The pinned binaries
+    Pinned,
+    /// Container images, where an engine has one
+    Docker,
 }
 
 /// What every command takes that serves the gateway to deployed endpoints.

@@ -12,6 +12,7 @@ use measure::page::{Lane, Lanes, Way};
 use measure::plan::Plan;
 use measure::results::Endpoint;
 use measure::transport::ClientProtocol;
+use proxies::source::Docker;
 use proxies::{Probe, Proxies, Running, Source, StartOptions};
 
 use tap::record::Records;
@@ -73,6 +74,9 @@ impl Rig {
             .map(|own| own.parse().map_err(|error| Problem::usage(format!("--own {own}: {error}"))))
             .collect::<Result<_, _>>()?;
         let mut proxies = Proxies::of_user(own).map_err(Problem::usage)?;
+        if options.source == cli::ProxySource::Docker {
+            proxies.use_images(Docker::default());
+        }
         own_config::add(&mut proxies, options)?;
         Ok(proxies)
     }

@@ -278,3 +278,44 @@ fn bad_input_is_one_line_and_status_2() {
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
 }
+
+/// An image instead of the pinned binary, by a stand-in for docker that runs that binary.
+#[test]
+fn an_image_stands_in_for_the_binary_and_is_named_by_its_digest() {
+    let _alone = alone();
+    let proxies = proxies::Proxies::of_user(Vec::new()).unwrap();
+    let program = match proxies.fetch(&["nginx"], &mut |_| {}).unwrap().remove(0).1 {
+        Ok(program) => program,
+        Err(why) => return println!("SKIPPED(nginx: {why})"),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let script = include_str!("../../proxies/tests/common/docker.sh")
+        .replace("@PROGRAM@", program.path.to_str().unwrap())
+        .replace("@LIBRARIES@", "");
+    // By another process: what this one has open for writing cannot be executed.
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let docker = folder.path().join("docker");
+    let mut shell = std::process::Command::new("/bin/sh");
+    assert!(shell.args(["-c", write]).arg(&docker).arg(&script).status().unwrap().success());
+    let path = std::env::var("PATH").unwrap();
+    let measured = || {
+        let arguments = ["measure", "--source", "docker", "--endpoints", "nginx", "--runs", "1"];
+        common::holdup(&[&arguments[..], &["--json", "--strict"]].concat())
+            .env("PATH", format!("{}:{path}", folder.path().display()))
+            .output()
+            .unwrap()
+    };
+    let output = measured();
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let document = document(&output);
+    let nginx = endpoint(&document, "nginx");
+    assert_eq!(nginx.source.as_deref(), Some("docker nginx:1.31.5"));
+    assert_eq!(nginx.version.as_deref(), Some("1.31.5"));
+    assert_eq!(nginx.sha256, Some("d".repeat(64)));
+
+    // No engine: the one row fails, and nothing takes its place.
+    std::fs::write(folder.path().join("fail"), "no-daemon").unwrap();
+    let output = measured();
+    assert_eq!(status(&output), 4, "{}", stderr(&output));
+    assert!(stderr(&output).contains("nginx:1.31.5: docker reaches no engine"));
+}

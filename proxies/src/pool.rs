@@ -7,7 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::launcher::{self, Running, StartError, StartOptions, join_files};
 use crate::names::{EndpointName, EngineName, Version};
 use crate::registry::{Engine, OwnConfig, Registry, RegistryError};
-use crate::source::{CacheError, OwnProgram, Program, Progress, SourceError, Sources, State};
+use crate::source::{
+    CacheError, Docker, OwnProgram, Program, Progress, SourceError, Sources, State,
+};
 
 /// An endpoint that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +69,11 @@ impl Proxies {
     /// Any registry and any sources.
     pub fn new(registry: Registry, sources: Sources) -> Self {
         Self { registry, sources, programs: Mutex::default() }
+    }
+
+    /// From now on takes the images of those engines that have one.
+    pub fn use_images(&mut self, docker: Docker) {
+        self.sources.images = Some(docker);
     }
 
     /// The registry.

@@ -20,6 +20,9 @@ pub(crate) struct Matrix {
     /// A binary of your own instead of the pinned one, such as haproxy=/usr/sbin/haproxy
     #[arg(long, value_name = "ENGINE=PATH")]
     pub(crate) own: Vec<String>,
+    /// Where proxies come from: the pinned binaries, or container images where an engine has one
+    #[arg(long, value_name = "SOURCE", default_value = "pinned")]
+    pub(crate) source: crate::cli::ProxySource,
     /// Seed of the shuffle [default: from the clock, recorded in the results]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

@@ -46,6 +46,7 @@ pub(crate) fn run(options: &cli::Matrix) -> Outcome {
     let proxies = Rig::proxies(&commands::Rig {
         endpoints: Vec::new(),
         own: options.own.clone(),
+        source: options.source,
         own_config: Vec::new(),
         own_path: None,
         mss: commands::Mss(Some(ETHERNET_MSS)),

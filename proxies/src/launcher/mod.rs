@@ -1,5 +1,6 @@
 //! Starting an endpoint: ports, configuration, the process, and the wait until it is ready.
 
+mod container;
 mod error;
 mod listening;
 mod plan;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
+use super::container::Container;
 use super::ports::{self, Wanted};
 use super::probe::Probe;
 use super::ready::{self, NotReady};
@@ -26,6 +27,8 @@ pub(super) struct Plan<'a> {
     admin: SocketAddr,
     values: Values,
     files: Vec<Rendered>,
+    /// Where the files are that the proxy reads and never writes.
+    read_only: Vec<PathBuf>,
     scratch: TempDir,
 }
 
@@ -70,6 +73,7 @@ impl<'a> Plan<'a> {
             values.set_path("companion", &scratch.path().join(companion.file_name()));
         }
 
+        let mut read_only = Vec::new();
         if endpoint.tls {
             let name = || endpoint.name.clone();
             let leaf = options
@@ -82,6 +86,7 @@ impl<'a> Plan<'a> {
             values.set_path("certificate", &files.chain);
             values.set_path("certificate_key", &files.key);
             values.set_path("certificate_and_key", &files.both);
+            read_only.extend([files.chain, files.key, files.both]);
         }
 
         let mut files = Vec::new();
@@ -90,10 +95,11 @@ impl<'a> Plan<'a> {
                 .render(file.path, &file.template)
                 .map_err(|error| StartError::Render { endpoint: endpoint.name.clone(), error })?;
             let path = scratch.path().join(file.file_name());
-            fs::write(&path, &text).map_err(|error| scratch_error(path, error))?;
+            fs::write(&path, &text).map_err(|error| scratch_error(path.clone(), error))?;
+            read_only.push(path);
             files.push(Rendered { path: file.path, text });
         }
-        Ok(Self { endpoint, engine, program, listen, admin, values, files, scratch })
+        Ok(Self { endpoint, engine, program, listen, admin, values, files, read_only, scratch })
     }
 
     pub(super) fn run(self, options: &StartOptions) -> Result<Outcome, StartError> {
@@ -103,11 +109,23 @@ impl<'a> Plan<'a> {
 
         let mut command = Command::new(&options.supervisor, self.program.path.clone());
         command.cwd(self.scratch.path()).remove_after(self.scratch.path());
+        let mut environment = Vec::new();
+        for (name, value) in &self.engine.environment {
+            environment.push((name.clone(), render(value).map_err(render_error)?));
+        }
+        let contained = self.program.contained.as_ref();
+        let container = contained.map(|image| Container::new(image, self.scratch.path()));
+        if let Some(container) = &container {
+            // The environment is the program's, not that of the command which starts it.
+            let environment = std::mem::take(&mut environment);
+            command.args(container.run(self.scratch.path(), &self.read_only, &environment));
+            command.finally(container.removal());
+        }
         for arg in &self.engine.run {
             command.arg(render(arg).map_err(render_error)?);
         }
-        for (name, value) in &self.engine.environment {
-            command.env(name, render(value).map_err(render_error)?);
+        for (name, value) in environment {
+            command.env(name, value);
         }
         for (name, value) in &self.program.environment {
             command.env(name, value);
@@ -128,14 +146,18 @@ impl<'a> Plan<'a> {
         let log = self.scratch.path().join("log");
         let mut process = command.spawn(&log).map_err(supervise_error)?;
         let ports = ready::Ports { listen: self.listen, udp: self.endpoint.http3 };
-        let outcome = ready::wait(&check, ports, &mut process, options.ready_limit);
+        let limit = options.ready_limit;
+        let outcome = ready::wait(&check, ports, &mut process, container.as_ref(), limit);
         let endpoint = self.endpoint.name.clone();
         match outcome {
             Ok(()) => Ok(Outcome::Ready(Box::new(Running {
-                probe: Probe::new(
-                    Pid::from_raw(process.supervisor_pid().cast_signed()),
-                    self.scratch.path(),
-                ),
+                probe: match &container {
+                    None => Probe::below(
+                        Pid::from_raw(process.supervisor_pid().cast_signed()),
+                        self.scratch.path(),
+                    ),
+                    Some(container) => Probe::from(container.first(), self.scratch.path()),
+                },
                 endpoint: self.endpoint.clone(),
                 program: self.program.clone(),
                 files: self.files,
@@ -183,6 +205,7 @@ mod tests {
                 version: engine.version.clone(),
                 source: Source::Own,
                 sha256: "0".repeat(64).parse::<Sha256Hash>().unwrap(),
+                contained: None,
             };
             let plan = Plan::new(endpoint, engine, &program, upstream, &options).unwrap();
             let without = Plan::new(endpoint, engine, &program, upstream, &bare).err();

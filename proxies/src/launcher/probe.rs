@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 
+use super::container;
 use crate::supervise::descendants;
 
 /// For how long the members of the family are remembered. Looking through all processes
@@ -18,9 +19,18 @@ const FAMILY_AGE: Duration = Duration::from_secs(1);
 /// When the proxy has ended there is nothing to see any more.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    supervisor: Pid,
+    root: Root,
     scratch: PathBuf,
     family: Arc<Mutex<Option<Family>>>,
+}
+
+/// Where its processes begin.
+#[derive(Debug, Clone, Copy)]
+enum Root {
+    /// Below its supervisor, which is not the proxy.
+    Below(Pid),
+    /// At its first one, the child of a container engine; none where that is not known.
+    First(Option<Pid>),
 }
 
 #[derive(Debug, Clone)]
@@ -30,10 +40,20 @@ struct Family {
 }
 
 impl Probe {
-    pub(super) fn new(supervisor: Pid, scratch: &Path) -> Self {
+    /// Of a proxy below its supervisor.
+    pub(super) fn below(supervisor: Pid, scratch: &Path) -> Self {
+        Self::at(Root::Below(supervisor), scratch)
+    }
+
+    /// Of a proxy in a container, by its first process.
+    pub(super) fn from(first: Option<Pid>, scratch: &Path) -> Self {
+        Self::at(Root::First(first), scratch)
+    }
+
+    fn at(root: Root, scratch: &Path) -> Self {
         // The kernel names files by where they really are.
         let scratch = scratch.canonicalize().unwrap_or_else(|_| scratch.to_owned());
-        Self { supervisor, scratch, family: Arc::default() }
+        Self { root, scratch, family: Arc::default() }
     }
 
     /// The proxy's processes, the first one and all that descend from it; those of at most
@@ -47,7 +67,11 @@ impl Probe {
         match &*family {
             Some(known) if known.seen.elapsed() < FAMILY_AGE => known.members.clone(),
             _ => {
-                let members = descendants(self.supervisor);
+                let members = match self.root {
+                    Root::Below(supervisor) => descendants(supervisor),
+                    Root::First(Some(first)) => container::family(first),
+                    Root::First(None) => Vec::new(),
+                };
                 *family = Some(Family { seen: Instant::now(), members: members.clone() });
                 members
             }
@@ -66,7 +90,11 @@ impl Probe {
     /// included. Live processes are counted by the scheduler in nanoseconds where it tells, else
     /// in the kernel's ticks, usually of 10 ms, as ended ones are.
     pub fn cpu(&self) -> Option<Duration> {
-        linux::cpu(self.supervisor, &self.members())
+        let supervisor = match self.root {
+            Root::Below(supervisor) => Some(supervisor),
+            Root::First(_) => None,
+        };
+        linux::cpu(supervisor, &self.members())
     }
 
     fn largest_unlinked(&self, pid: Pid) -> Option<u64> {
@@ -101,7 +129,7 @@ mod linux {
 
     /// The time of the members, of whom they have outlived, and of whom the supervisor has
     /// reaped for them; its own time is not the proxy's.
-    pub(super) fn cpu(supervisor: Pid, members: &[Pid]) -> Option<Duration> {
+    pub(super) fn cpu(supervisor: Option<Pid>, members: &[Pid]) -> Option<Duration> {
         let per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
         // Parents before their children: whoever ends in between is missed this once
         // rather than counted twice.
@@ -117,7 +145,10 @@ mod linux {
         if all.is_empty() {
             return None;
         }
-        let reaped = ticks(supervisor)?.reaped * tick;
+        let reaped = match supervisor {
+            Some(supervisor) => ticks(supervisor)?.reaped * tick,
+            None => 0,
+        };
         Some(Duration::from_nanos(all.iter().sum::<u64>() + reaped))
     }
 
@@ -161,7 +192,7 @@ mod linux {
         None
     }
 
-    pub(super) fn cpu(_supervisor: Pid, _members: &[Pid]) -> Option<Duration> {
+    pub(super) fn cpu(_supervisor: Option<Pid>, _members: &[Pid]) -> Option<Duration> {
         None
     }
 }

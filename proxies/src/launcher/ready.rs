@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 
+use super::container::{self, Container};
 use super::listening::{self, Over, Owner};
 use crate::supervise::{SuperviseError, Supervised, descendants};
 
@@ -59,6 +60,7 @@ pub(super) fn wait(
     check: &Check,
     ports: Ports,
     process: &mut Supervised,
+    container: Option<&Container>,
     limit: Duration,
 ) -> Result<(), NotReady> {
     let deadline = Instant::now() + limit;
@@ -72,7 +74,7 @@ pub(super) fn wait(
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let missing = match look(check, left.min(ONE_LOOK)) {
-            Ok(()) => match owner(ports, &family(process)) {
+            Ok(()) => match owner(ports, process, container) {
                 Owner::Family | Owner::Unknown => return Ok(()),
                 Owner::Other => return Err(NotReady::PortLost),
                 Owner::Nobody => format!("it has not bound {} over UDP", ports.listen),
@@ -88,18 +90,26 @@ pub(super) fn wait(
 }
 
 /// Who listens; nobody if that is still to come over UDP, which cannot be asked as TCP can.
-fn owner(Ports { listen, udp }: Ports, family: &[Pid]) -> Owner {
-    match listening::owner(Over::Tcp, listen, family) {
+fn owner(
+    Ports { listen, udp }: Ports,
+    process: &Supervised,
+    container: Option<&Container>,
+) -> Owner {
+    // A container's processes are the engine's children, not ours: it says which.
+    let family = match container {
+        None => descendants(Pid::from_raw(process.supervisor_pid().cast_signed())),
+        Some(container) => match container.first() {
+            Some(first) => container::family(first),
+            None => return Owner::Unknown,
+        },
+    };
+    match listening::owner(Over::Tcp, listen, &family) {
         Owner::Other => Owner::Other,
-        _ if udp => listening::owner(Over::Udp, listen, family),
+        _ if udp => listening::owner(Over::Udp, listen, &family),
         // A server on all IPv6 addresses that takes IPv4 connections too.
         Owner::Nobody => Owner::Unknown,
         owner => owner,
     }
-}
-
-fn family(process: &Supervised) -> Vec<Pid> {
-    descendants(Pid::from_raw(process.supervisor_pid().cast_signed()))
 }
 
 fn port_taken(process: &Supervised) -> bool {

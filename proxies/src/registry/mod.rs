@@ -13,7 +13,7 @@ use crate::embedded::{self, ConfigFile};
 use crate::names::{EndpointName, EngineName, Version};
 
 use raw::{RawEndpoints, RawEngines};
-pub use source::{Debian, DebianFile, DebianPin, PinnedSource, Wheel, WheelFile};
+pub use source::{Debian, DebianFile, DebianPin, PinnedImage, PinnedSource, Wheel, WheelFile};
 
 /// A registry that does not hold together.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +97,8 @@ pub struct Engine {
     pub needs: Vec<Need>,
     /// Where the pinned version comes from.
     pub source: PinnedSource,
+    /// The container image that may be asked for instead.
+    pub image: Option<PinnedImage>,
 }
 
 impl Engine {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    Endpoint, Engine, Need, PinnedSource, Ready, RegistryError, UpstreamProtocol, VersionCommand,
+    Endpoint, Engine, Need, PinnedImage, PinnedSource, Ready, RegistryError, UpstreamProtocol,
+    VersionCommand,
 };
 use crate::embedded;
 use crate::names::{EndpointName, EngineName, Version};
@@ -36,6 +37,7 @@ pub(super) struct RawEngine {
     #[serde(default)]
     needs: Vec<Need>,
     source: PinnedSource,
+    image: Option<PinnedImage>,
 }
 
 impl RawEngine {
@@ -51,6 +53,7 @@ impl RawEngine {
             ready: self.ready,
             needs: self.needs,
             source: self.source,
+            image: self.image,
         }
     }
 }

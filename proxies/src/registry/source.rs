@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::names::{DebianPackage, DebianVersion, PackageName, Platform, Sha256Hash};
+use crate::names::{DebianPackage, DebianVersion, PackageName, Platform, Sha256Hash, Version};
 
 /// Where the pinned version of an engine comes from.
 #[derive(Debug, Clone, Deserialize)]
@@ -15,6 +15,44 @@ pub enum PinnedSource {
     Wheel(Wheel),
     /// Packages of Debian, unpacked and never installed.
     Debian(Debian),
+}
+
+/// A container image by its exact tag. Its digest is asked of the engine that runs it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "RawImage")]
+pub struct PinnedImage {
+    /// As docker writes it: `nginx:1.31.5`.
+    pub reference: String,
+    /// The version that the program in it must say.
+    pub version: Version,
+}
+
+impl PinnedImage {
+    /// The reference without its tag.
+    pub fn repository(&self) -> &str {
+        self.reference.rsplit_once(':').map_or(&self.reference, |(name, _)| name)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawImage {
+    reference: String,
+    version: Version,
+}
+
+impl TryFrom<RawImage> for PinnedImage {
+    type Error = String;
+
+    fn try_from(raw: RawImage) -> Result<Self, String> {
+        let tag = raw.reference.rsplit_once(':').map(|(_, tag)| tag);
+        let exact = tag.is_some_and(|tag| tag.trim_start_matches('v') == raw.version.as_str());
+        let plain = |c: char| c.is_ascii_alphanumeric() || "./:_-".contains(c);
+        if !exact || !raw.reference.chars().all(plain) || raw.reference.starts_with('-') {
+            return Err(format!("image {} is not named by its version's tag", raw.reference));
+        }
+        Ok(Self { reference: raw.reference, version: raw.version })
+    }
 }
 
 /// A pinned wheel.

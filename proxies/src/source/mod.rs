@@ -1,11 +1,12 @@
 //! Where a proxy's program comes from, and which one is really used.
 //!
-//! The order: the user's own if one is given, else the pinned one, else, when that cannot
-//! be had, whatever is installed. What was used is part of the result, and what cannot
+//! The order: the user's own if one is given, else the image where images are asked for and
+//! the engine has one, else the pinned one, else, when that cannot be had, whatever is installed. What was used is part of the result, and what cannot
 //! say its version is not used at all.
 
 mod cache;
 mod debian;
+mod image;
 pub(crate) mod npm;
 mod own;
 mod pinned;
@@ -23,6 +24,7 @@ use crate::registry::{Engine, PinnedSource};
 pub use cache::{Cache, CacheError, cache_folder};
 use debian::DebianRecipe;
 pub use debian::{Apt, AptError};
+pub use image::{Contained, Docker, ImageError};
 pub use npm::NpmError;
 pub use own::{OwnProgram, OwnProgramError};
 pub use pinned::PinnedError;
@@ -44,6 +46,11 @@ pub enum Source {
         /// The one with the binary, as apt writes it: `varnish=7.1.1-2+deb12u1`.
         requirement: String,
     },
+    /// A container image.
+    Docker {
+        /// By its tag: `nginx:1.31.5`.
+        image: String,
+    },
     /// A path the user gave.
     Own,
     /// Found on PATH, since the pinned one could not be had.
@@ -58,6 +65,7 @@ impl fmt::Display for Source {
         match self {
             Self::Wheel { requirement } => write!(f, "wheel {requirement}"),
             Self::Debian { requirement } => write!(f, "debian {requirement}"),
+            Self::Docker { image } => write!(f, "docker {image}"),
             Self::Own => f.write_str("own"),
             Self::System { .. } => f.write_str("system"),
         }
@@ -77,8 +85,10 @@ pub struct Program {
     pub version: Version,
     /// Where it came from.
     pub source: Source,
-    /// The hash of the binary.
+    /// The hash of the binary; of an image its digest.
     pub sha256: Sha256Hash,
+    /// How it is run where it is in an image; `path` is the docker command's then.
+    pub contained: Option<Contained>,
 }
 
 /// A program that cannot be had.
@@ -87,6 +97,9 @@ pub enum SourceError {
     /// The user's own is not usable.
     #[error(transparent)]
     Own(#[from] OwnProgramError),
+    /// Its image cannot be had, or is not what it should be. Nothing else is taken instead.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// The pinned one cannot be had, and none is installed.
     #[error("{why}; no {command} on PATH either")]
     Nowhere {
@@ -150,6 +163,13 @@ pub enum Progress {
         /// As its source writes it.
         requirement: String,
     },
+    /// An image is being pulled.
+    Pulling {
+        /// The engine.
+        engine: EngineName,
+        /// What docker says of it, line by line.
+        said: String,
+    },
     /// It is there.
     Ready {
         /// The engine.
@@ -166,6 +186,7 @@ impl fmt::Display for Progress {
         match self {
             Self::Waiting(engine) => write!(f, "{engine}: waiting for another fetch"),
             Self::Fetching { engine, requirement } => write!(f, "{engine}: fetching {requirement}"),
+            Self::Pulling { engine, said } => write!(f, "{engine}: {said}"),
             Self::Ready { engine, version, source } => {
                 write!(f, "{engine}: {version} from {source}")?;
                 match source {
@@ -188,6 +209,8 @@ pub struct Sources {
     pub python: Python,
     /// What fetches Debian's packages.
     pub apt: Apt,
+    /// What runs images, where they are wanted.
+    pub images: Option<Docker>,
 }
 
 /// Where an engine stands, without fetching anything.
@@ -213,7 +236,13 @@ impl Sources {
 
     /// The same with another cache.
     pub fn with_cache(cache: Cache) -> Self {
-        Self { own: Vec::new(), cache, python: Python::default(), apt: Apt::default() }
+        Self {
+            own: Vec::new(),
+            cache,
+            python: Python::default(),
+            apt: Apt::default(),
+            images: None,
+        }
     }
 
     /// Where an engine stands, without fetching anything.
@@ -260,6 +289,9 @@ impl Sources {
         }
         if let Some(own) = self.own_of(engine) {
             return identify(engine, own.checked()?, Source::Own);
+        }
+        if let (Some(docker), Some(pinned)) = (&self.images, &engine.image) {
+            return Ok(image::resolve(engine, pinned, docker, progress)?);
         }
         let resolved = match self.recipe(engine) {
             Some(recipe) => pinned::resolve(engine, recipe.as_ref(), &self.cache, progress),
@@ -323,5 +355,6 @@ fn identify(engine: &Engine, path: &Path, source: Source) -> Result<Program, Sou
         version,
         source,
         sha256,
+        contained: None,
     })
 }

@@ -188,6 +188,7 @@ impl Fetch<'_> {
             version,
             source: self.recipe.source(stamp),
             sha256,
+            contained: None,
         })
     }
 

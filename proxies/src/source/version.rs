@@ -94,7 +94,7 @@ fn run(
 }
 
 /// The version behind the markers: the next word, if it begins with a digit.
-fn find(said: &str, after: &[String]) -> Option<Version> {
+pub(super) fn find(said: &str, after: &[String]) -> Option<Version> {
     let mut rest = said;
     for marker in after {
         rest = rest.split_once(marker.as_str())?.1;

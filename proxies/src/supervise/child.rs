@@ -13,14 +13,15 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
 use super::protocol::{Answer, Job};
-use super::{GRACE, SUBCOMMAND, log};
+use super::{FINALLY_LIMIT, GRACE, SUBCOMMAND, log};
 
 /// How long a supervisor may take to say that its child runs. Milliseconds, unless the
 /// machine is drowning.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a supervisor may take to end: the grace, then SIGKILL's own limit.
-const END_LIMIT: Duration = Duration::from_secs(GRACE.as_secs() + 6);
+/// How long a supervisor may take to end: the grace, then SIGKILL's own limit, then what is run
+/// at the end.
+const END_LIMIT: Duration = Duration::from_secs(GRACE.as_secs() + 6 + FINALLY_LIMIT.as_secs());
 
 /// How often an end is looked for.
 const END_POLL: Duration = Duration::from_millis(2);
@@ -144,6 +145,12 @@ impl Command {
     /// parent let go of it or died: nothing is left behind either way.
     pub fn remove_after(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
         self.job.remove_after = Some(folder.into());
+        self
+    }
+
+    /// Has the supervisor run this command once the child has ended, however it did.
+    pub fn finally(&mut self, command: Vec<OsString>) -> &mut Self {
+        self.job.finally = command;
         self
     }
 

@@ -23,6 +23,10 @@ pub use supervisor::supervisor_main;
 /// The hidden first argument that makes a program a supervisor.
 pub const SUBCOMMAND: &str = "supervise";
 
+/// How long a command that is run at the end may take: removing a container takes well under a
+/// second, unless its engine is busy with others.
+const FINALLY_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// How long a child may take to end after SIGTERM, before SIGKILL. Proxies end within
 /// milliseconds unless they wait for streams that nobody reads any more.
 pub const GRACE: std::time::Duration = std::time::Duration::from_secs(2);

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 const ENV: &str = "--env";
 const CWD: &str = "--cwd";
 const REMOVE: &str = "--remove-after";
+const FINALLY: &str = "--finally";
 const END: &str = "--";
 
 /// What a supervisor is asked to run.
@@ -20,6 +21,8 @@ pub(super) struct Job {
     pub(super) args: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) cwd: Option<PathBuf>,
+    /// A command to run once the child has ended, however it did: one word, one option.
+    pub(super) finally: Vec<OsString>,
     /// A folder that goes when the parent has gone.
     pub(super) remove_after: Option<PathBuf>,
 }
@@ -38,6 +41,9 @@ impl Job {
                 args.extend([option.into(), path.into()]);
             }
         }
+        for word in &self.finally {
+            args.extend([FINALLY.into(), word.clone()]);
+        }
         args.extend([END.into(), self.program.clone()]);
         args.extend(self.args.iter().cloned());
         args
@@ -54,6 +60,8 @@ impl Job {
                 job.cwd = Some(args.next()?.into());
             } else if option == REMOVE {
                 job.remove_after = Some(args.next()?.into());
+            } else if option == FINALLY {
+                job.finally.push(args.next()?);
             } else if option == END {
                 job.program = args.next()?;
                 job.args = args.collect();
@@ -109,6 +117,7 @@ mod tests {
             env: vec![("A".into(), "b=c".into()), ("EMPTY".into(), "".into())],
             cwd: Some("/".into()),
             remove_after: Some("/tmp/x".into()),
+            finally: vec!["docker".into(), "rm".into(), "--".into()],
         };
         assert_eq!(Job::from_args(job.to_args()), Some(job));
         assert_eq!(Job::from_args(["--what".into()]), None);

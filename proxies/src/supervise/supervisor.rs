@@ -15,7 +15,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid};
 
 use super::protocol::{Answer, Job};
-use super::{GRACE, descendants};
+use super::{FINALLY_LIMIT, GRACE, descendants};
 
 /// How often the end of a killed process is looked for. Also bounds how long the folder
 /// of processes is left unread while new ones may be forked.
@@ -89,17 +89,13 @@ impl Supervisor {
     }
 
     fn run(&mut self, job: &Job) -> ExitCode {
-        match self.wait() {
-            Happened::ChildEnded => {
-                self.end();
-                ExitCode::from(self.ended.unwrap_or_default())
-            }
-            Happened::Asked => {
-                self.end();
-                ExitCode::SUCCESS
-            }
+        let happened = self.wait();
+        self.end();
+        finally(&job.finally);
+        match happened {
+            Happened::ChildEnded => ExitCode::from(self.ended.unwrap_or_default()),
+            Happened::Asked => ExitCode::SUCCESS,
             Happened::ParentGone => {
-                self.end();
                 if let Some(folder) = &job.remove_after {
                     // The parent may have removed it already.
                     let _ = std::fs::remove_dir_all(folder);
@@ -197,6 +193,23 @@ impl Supervisor {
                 self.ended = Some(status);
             }
         }
+    }
+}
+
+/// Runs what is to be run at the end, as far as it can be: nobody is left to be told.
+fn finally(command: &[OsString]) {
+    let Some((program, args)) = command.split_first() else { return };
+    let mut command = std::process::Command::new(program);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return };
+    let deadline = Instant::now() + FINALLY_LIMIT;
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return;
+        }
+        std::thread::sleep(KILL_POLL);
     }
 }
 
