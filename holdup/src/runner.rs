@@ -82,7 +82,7 @@ impl Executor for Native<'_> {
         };
         let mut ask = Ask::plain(address, stream_path(cell, run));
         let protocol = cell.request.protocol();
-        if protocol.is_some_and(ClientProtocol::is_tls) {
+        if protocol.is_some_and(ClientProtocol::is_secure) {
             ask.secure = self.secured.map(Secured::secure);
         }
         ask.http = protocol.map_or(Http::One, http);
@@ -160,6 +160,7 @@ pub(crate) fn http(protocol: ClientProtocol) -> Http {
     match protocol {
         ClientProtocol::Http2 | ClientProtocol::Http2Clear => Http::Two,
         ClientProtocol::Http11 | ClientProtocol::Http11Tls => Http::One,
+        ClientProtocol::Http3 => Http::Three,
     }
 }
 

@@ -100,7 +100,7 @@ impl Request {
         ClientProtocol::from_name(&self.client_protocol)
     }
 
-    /// Whether it goes over TLS.
+    /// Whether it goes over TLS on a TCP connection.
     pub fn is_tls(&self) -> bool {
         self.protocol().is_some_and(ClientProtocol::is_tls)
     }

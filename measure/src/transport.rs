@@ -16,6 +16,9 @@ pub enum Protocol {
     /// HTTP/2, by TLS's negotiation or by prior knowledge.
     #[serde(rename = "h2")]
     Http2,
+    /// HTTP/3, over QUIC.
+    #[serde(rename = "h3")]
+    Http3,
 }
 
 impl Protocol {
@@ -25,6 +28,7 @@ impl Protocol {
             Protocol::Http10 => "http/1.0",
             Protocol::Http11 => "http/1.1",
             Protocol::Http2 => "h2",
+            Protocol::Http3 => "h3",
         }
     }
 }
@@ -40,15 +44,18 @@ pub enum ClientProtocol {
     Http2,
     /// HTTP/2 without TLS, by prior knowledge.
     Http2Clear,
+    /// HTTP/3, over QUIC, whose handshake is TLS's.
+    Http3,
 }
 
 impl ClientProtocol {
     /// All of them.
-    pub const ALL: [ClientProtocol; 4] = [
+    pub const ALL: [ClientProtocol; 5] = [
         ClientProtocol::Http11,
         ClientProtocol::Http11Tls,
         ClientProtocol::Http2,
         ClientProtocol::Http2Clear,
+        ClientProtocol::Http3,
     ];
 
     /// Its name in results and tables.
@@ -58,6 +65,7 @@ impl ClientProtocol {
             ClientProtocol::Http11Tls => "http/1.1+tls",
             ClientProtocol::Http2 => "h2",
             ClientProtocol::Http2Clear => "h2c",
+            ClientProtocol::Http3 => "h3",
         }
     }
 
@@ -66,14 +74,19 @@ impl ClientProtocol {
         ClientProtocol::ALL.into_iter().find(|own| own.name() == name)
     }
 
-    /// Whether it goes over TLS.
+    /// Whether it goes over TLS on a TCP connection.
     pub fn is_tls(self) -> bool {
         matches!(self, ClientProtocol::Http11Tls | ClientProtocol::Http2)
     }
 
+    /// Whether the server has to show a certificate.
+    pub fn is_secure(self) -> bool {
+        self.is_tls() || self == ClientProtocol::Http3
+    }
+
     /// Whether a browser can be made to speak it.
     pub fn in_browser(self) -> bool {
-        matches!(self, ClientProtocol::Http11 | ClientProtocol::Http2)
+        matches!(self, ClientProtocol::Http11 | ClientProtocol::Http2 | ClientProtocol::Http3)
     }
 
     /// Whether what a reader says it spoke (`http/1.0`, `http/1.1`, `h2`, `h3`: the names of ALPN
@@ -82,6 +95,7 @@ impl ClientProtocol {
         match self {
             ClientProtocol::Http11 | ClientProtocol::Http11Tls => spoken.starts_with("http/1"),
             ClientProtocol::Http2 | ClientProtocol::Http2Clear => spoken == "h2",
+            ClientProtocol::Http3 => spoken == "h3",
         }
     }
 }
@@ -115,9 +129,13 @@ pub struct Transport {
     /// TLS records, by their headers in the ciphertext; empty without TLS.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub records_per_read: Vec<u32>,
-    /// HTTP/2 DATA frames, empty ones that only end the stream included; empty without HTTP/2.
+    /// DATA frames of HTTP/2 and HTTP/3, empty ones that only end the stream included; empty
+    /// in HTTP/1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data_frames_per_read: Vec<u32>,
+    /// Datagrams that a read took, each by a `recvmsg` of its own; empty without HTTP/3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub datagrams_per_read: Vec<u32>,
     /// When the reader stopped on purpose, and when it went on; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<(Stamp, Stamp)>,
@@ -136,5 +154,6 @@ mod tests {
         assert!(ClientProtocol::Http11Tls.is_spoken("http/1.0"));
         assert!(!ClientProtocol::Http11Tls.is_spoken("h2"));
         assert!(ClientProtocol::Http2.is_spoken("h2") && !ClientProtocol::Http2.is_spoken("h3"));
+        assert!(ClientProtocol::Http3.is_spoken("h3") && !ClientProtocol::Http3.is_spoken("h2"));
     }
 }

@@ -42,21 +42,23 @@ pub struct Ask {
     /// Switches of the connection.
     pub options: Options,
     /// Read this many bytes at a time with this pause after each read; absent for a reader that
-    /// reads as fast as it can.
+    /// reads as fast as it can. Over HTTP/3 it is whole datagrams, one at least; those that find no
+    /// room in the socket meanwhile are lost, and sent again.
     pub slow: Option<(usize, Duration)>,
     /// Stop once on purpose; absent for a reader that does not.
     pub pause: Option<Pause>,
 }
 
 /// A stop on purpose: HTTP/1 reads nothing meanwhile, so that the TCP window closes; HTTP/2 goes
-/// on reading its socket and gives nothing back to the stream's and the connection's windows.
+/// on reading its socket and gives nothing back to the stream's and the connection's windows; so does
+/// HTTP/3, where what had come is read from the stream when the stop is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// After so many bytes of the body, decoded.
     pub after_bytes: u64,
     /// For so long.
     pub time: Duration,
-    /// HTTP/2: the stream's window to declare; absent for Chromium's.
+    /// HTTP/2 and HTTP/3: the stream's window to declare; absent for Chromium's.
     pub window: Option<u32>,
 }
 
@@ -70,6 +72,8 @@ pub enum Http {
     One,
     /// HTTP/2 alone: over TLS by ALPN, without TLS by prior knowledge.
     Two,
+    /// HTTP/3, over QUIC. A segment size says nothing there.
+    Three,
 }
 
 impl Http {
@@ -79,6 +83,7 @@ impl Http {
             Http::Negotiated => &["h2", "http/1.1"],
             Http::One => &["http/1.1"],
             Http::Two => &["h2"],
+            Http::Three => &["h3"],
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use measure::Stamp;
-use wire::{Moment, Read, Socket, TcpSocket, Write};
+use wire::{Moment, Read, Socket, Write};
 
 use crate::ask::Limit;
 
@@ -14,8 +14,8 @@ use crate::ask::Limit;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Stops a reader whose stream may never end.
-pub(crate) struct Bounded<'a> {
-    socket: &'a mut TcpSocket,
+pub(crate) struct Bounded<'a, S> {
+    socket: &'a mut S,
     until: Moment,
     bytes_left: u64,
     silence: Duration,
@@ -23,15 +23,15 @@ pub(crate) struct Bounded<'a> {
     stopped: bool,
 }
 
-impl<'a> Bounded<'a> {
+impl<'a, S: Socket> Bounded<'a, S> {
     /// Counts the limit's time from the call.
     pub(crate) fn new(
-        socket: &'a mut TcpSocket,
+        socket: &'a mut S,
         limit: Limit,
         call: Stamp,
         silence: Duration,
         leave: Option<Arc<AtomicBool>>,
-    ) -> Bounded<'a> {
+    ) -> Bounded<'a, S> {
         let until = Moment::from_micros(call.0 + limit.time.as_micros() as i64);
         Bounded { socket, until, bytes_left: limit.bytes, silence, leave, stopped: false }
     }
@@ -57,7 +57,7 @@ impl<'a> Bounded<'a> {
     }
 }
 
-impl Socket for Bounded<'_> {
+impl<S: Socket> Socket for Bounded<'_, S> {
     fn recv(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
         let began = Instant::now();
         // One wait in several looks: it began with the first of them, and the reader was away
@@ -70,7 +70,7 @@ impl Socket for Bounded<'_> {
             if self.leave.is_some() {
                 wait = wait.min(LOOK);
             }
-            self.socket.stream().set_read_timeout(Some(wait))?;
+            self.socket.wait_at_most(wait)?;
             let now = Moment::now().micros();
             let away = returned.map_or(0, |returned| now - returned);
             let waits_since = entered.map_or(now, |entered| entered + away);
@@ -96,6 +96,17 @@ impl Socket for Bounded<'_> {
         }
     }
 
+    fn recv_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<Read>> {
+        if self.bytes_left == 0 {
+            // The next read that may wait says so.
+            return Ok(None);
+        }
+        let read = self.socket.recv_now(buffer)?;
+        let bytes = read.map_or(0, |read| read.bytes as u64);
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        Ok(read)
+    }
+
     fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
         self.silence = time;
         Ok(())
@@ -103,7 +114,7 @@ impl Socket for Bounded<'_> {
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<Write> {
         let left = self.some_left()?;
-        self.socket.stream().set_write_timeout(Some(left.min(self.silence)))?;
+        self.socket.send_waits_at_most(left.min(self.silence))?;
         let write = self.socket.send(bytes);
         if write.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.stopped = left <= self.silence;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use measure::Stamp;
 use wire::http1::Head;
-use wire::{Moment, RECV_BUFFER, Socket as _};
+use wire::{DatagramSocket, Moment, RECV_BUFFER, Socket};
 
-use crate::ask::{Ask, Limit, SILENCE};
+use crate::ask::{Ask, Http, Limit, SILENCE};
 use crate::bounded::Bounded;
 use crate::line::{Line, LineError, ProtocolError};
 
@@ -54,21 +54,53 @@ pub enum FetchError {
 /// # Errors
 /// When it cannot be had whole within the limit.
 pub fn fetch(ask: &Ask, limit: Limit) -> Result<Page, FetchError> {
-    let call = Moment::now();
+    let call = Stamp(Moment::now().micros());
+    if ask.http == Http::Three {
+        let mut socket = DatagramSocket::connect(ask.address).map_err(FetchError::Connect)?;
+        let mut farewell = Vec::new();
+        let page = over(ask, limit, call, &mut socket, &mut farewell);
+        for datagram in farewell {
+            // Good manners, and no more.
+            let _ = socket.send(&datagram);
+        }
+        return page;
+    }
     let (mut socket, _) = wire::connect(ask.address, &ask.options).map_err(FetchError::Connect)?;
+    over(ask, limit, call, &mut socket, &mut Vec::new())
+}
+
+fn over(
+    ask: &Ask,
+    limit: Limit,
+    call: Stamp,
+    socket: &mut impl Socket,
+    farewell: &mut Vec<Vec<u8>>,
+) -> Result<Page, FetchError> {
     let silence: Duration = ask.options.read_timeout.unwrap_or(SILENCE);
-    let mut socket = Bounded::new(&mut socket, limit, Stamp(call.micros()), silence, None);
+    let mut socket = Bounded::new(socket, limit, call, silence, None);
     let (mut line, sent) = Line::open(ask, &mut socket).map_err(|error| match error {
         LineError::Read(error) => FetchError::Broken { what: "reading the answer", error },
         LineError::Send(error) => FetchError::Broken { what: "sending the request", error },
         LineError::Protocol(error) => FetchError::Protocol(error),
     })?;
+    let page = whole(&mut line, &mut socket, sent, limit, silence);
+    farewell.append(&mut line.farewell());
+    page
+}
+
+fn whole(
+    line: &mut Line,
+    socket: &mut impl Socket,
+    sent: Stamp,
+    limit: Limit,
+    silence: Duration,
+) -> Result<Page, FetchError> {
     let mut body = Vec::new();
     let mut buffer = vec![0; RECV_BUFFER];
     let mut came = 0;
     let received = loop {
-        let read = socket
-            .recv(&mut buffer)
+        let read = line
+            .recv(socket, &mut buffer, RECV_BUFFER, silence)
             .map_err(|error| FetchError::Broken { what: "reading the answer", error })?;
         if read.bytes == 0 && !line.may_end() {
             line.end()?;
@@ -86,7 +118,7 @@ pub fn fetch(ask: &Ask, limit: Limit) -> Result<Page, FetchError> {
         if came >= limit.bytes {
             return Err(FetchError::TooLarge(limit.bytes));
         }
-        line.reply(&mut socket)
+        line.reply(socket)
             .map_err(|error| FetchError::Broken { what: "answering the server", error })?;
     };
     let head = line.head().cloned().ok_or(FetchError::Cut)?;

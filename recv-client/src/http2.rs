@@ -257,18 +257,7 @@ impl Exchange {
                 return Ok(());
             };
             let (parts, stream) = response?.into_parts();
-            let text =
-                |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-            self.head = Some(Head {
-                status: parts.status.as_u16(),
-                minor: 0,
-                headers: parts
-                    .headers
-                    .iter()
-                    .map(|(name, value)| (name.as_str().to_owned(), text(value)))
-                    .collect(),
-                bytes: self.head_bytes,
-            });
+            self.head = Some(request::head(parts.status, &parts.headers, self.head_bytes));
             self.body = Some(stream);
         }
         let Some(stream) = &mut self.body else { return Ok(()) };

@@ -1,15 +1,18 @@
-//! One connection with one request on it: TLS or none, HTTP/1 or HTTP/2, behind one face.
+//! One connection with one request on it: TLS or none, HTTP/1, HTTP/2 or HTTP/3, behind one face.
 //!
-//! A reader makes the `recv()` itself, notes its time, and hands the bytes to [`Line::take`].
+//! A reader lets [`Line::recv`] make one read of its socket, notes its time, and hands the bytes to
+//! [`Line::take`].
 
 use std::io;
+use std::time::Duration;
 
 use measure::{Protocol, Stamp, Tls};
 use wire::http1::{FramingError, Head, ResponseFramer};
-use wire::{Moment, Socket};
+use wire::{Moment, Read, Socket};
 
 use crate::ask::{Ask, Http};
 use crate::http2::{Exchange, Http2Error};
+use crate::http3::{self, Http3Error};
 use crate::request;
 use crate::tls::Channel;
 use crate::tls_error::TlsError;
@@ -23,6 +26,9 @@ pub enum ProtocolError {
     /// They are no HTTP/2, or it was ended.
     #[error(transparent)]
     Http2(#[from] Http2Error),
+    /// They are no HTTP/3, or it was ended, or it cannot be had.
+    #[error(transparent)]
+    Http3(#[from] Http3Error),
     /// TLS failed.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -49,6 +55,7 @@ impl<E: Into<ProtocolError>> From<E> for LineError {
 enum Session {
     One(ResponseFramer),
     Two(Box<Exchange>),
+    Three(Box<http3::Exchange>),
 }
 
 /// A connection on which a request was sent.
@@ -74,6 +81,13 @@ impl Line {
     /// Makes the handshake if there is to be TLS, and sends the request; also says when it began
     /// to send it.
     pub(crate) fn open(ask: &Ask, socket: &mut impl Socket) -> Result<(Line, Stamp), LineError> {
+        if ask.http == Http::Three {
+            let (mut exchange, told) = http3::Exchange::open(ask, socket)?;
+            let sent = Stamp(Moment::now().micros());
+            exchange.reply(socket).map_err(LineError::Send)?;
+            let session = Session::Three(Box::new(exchange));
+            return Ok((Line { tls: None, told: Some(told), session, body: Vec::new() }, sent));
+        }
         let (mut channel, told) = match &ask.secure {
             None => (None, None),
             Some(secure) => {
@@ -104,6 +118,27 @@ impl Line {
         self.told.as_ref()
     }
 
+    /// One read: one `recv()` of a stream, or what datagrams lie in the socket, up to `room` bytes.
+    /// Datagrams are waited for no longer than `silence`; a stream's wait is the socket's own.
+    ///
+    /// # Errors
+    /// What the system call says.
+    pub(crate) fn recv(
+        &mut self,
+        socket: &mut impl Socket,
+        buffer: &mut [u8],
+        room: usize,
+        silence: Duration,
+    ) -> io::Result<Read> {
+        match &mut self.session {
+            Session::Three(exchange) => exchange.recv(socket, buffer, room, silence),
+            _ => {
+                let room = room.min(buffer.len());
+                socket.recv(&mut buffer[..room])
+            }
+        }
+    }
+
     /// Takes one read's bytes apart; afterwards [`Line::body`] has the body bytes among them. After
     /// an error too: what came before the fault is the answer's.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
@@ -123,14 +158,19 @@ impl Line {
     /// When the peer takes no more bytes. That it is gone is no error here: the next read tells
     /// what it said before.
     pub(crate) fn reply(&mut self, socket: &mut impl Socket) -> io::Result<()> {
-        let Session::Two(exchange) = &mut self.session else { return Ok(()) };
-        let outgoing = exchange.outgoing();
-        if outgoing.is_empty() {
-            return Ok(());
-        }
-        let sent = match &mut self.tls {
-            None => socket.send_all(&outgoing).map(|_| ()),
-            Some(channel) => channel.send(&outgoing, socket),
+        let sent = match &mut self.session {
+            Session::One(_) => return Ok(()),
+            Session::Two(exchange) => {
+                let outgoing = exchange.outgoing();
+                if outgoing.is_empty() {
+                    return Ok(());
+                }
+                match &mut self.tls {
+                    None => socket.send_all(&outgoing).map(|_| ()),
+                    Some(channel) => channel.send(&outgoing, socket),
+                }
+            }
+            Session::Three(exchange) => exchange.reply(socket),
         };
         match sent {
             Err(error)
@@ -145,21 +185,40 @@ impl Line {
     /// Whether the protocol has windows of its own: then a reader may go on reading and give
     /// nothing back to them.
     pub(crate) fn has_windows(&self) -> bool {
-        matches!(self.session, Session::Two(_))
+        !matches!(self.session, Session::One(_))
     }
 
     /// Gives nothing back to the windows from now on.
     pub(crate) fn hold_back(&mut self) {
-        if let Session::Two(exchange) = &mut self.session {
-            exchange.hold_back();
+        match &mut self.session {
+            Session::One(_) => {}
+            Session::Two(exchange) => exchange.hold_back(),
+            Session::Three(exchange) => exchange.hold_back(),
         }
     }
 
     /// Gives back to the windows what was kept from them, and again what comes. Whatever fails,
-    /// the next read tells.
-    pub(crate) fn give_back(&mut self) {
-        if let Session::Two(exchange) = &mut self.session {
-            exchange.give_back();
+    /// the next read tells. Says whether [`Line::body`] has what had come meanwhile.
+    pub(crate) fn give_back(&mut self) -> bool {
+        match &mut self.session {
+            Session::One(_) => false,
+            Session::Two(exchange) => {
+                exchange.give_back();
+                false
+            }
+            Session::Three(exchange) => {
+                self.body.clear();
+                let _ = exchange.give_back(&mut self.body);
+                !self.body.is_empty()
+            }
+        }
+    }
+
+    /// What is to be sent at the end: datagrams, since no end of a connection tells for them.
+    pub(crate) fn farewell(&mut self) -> Vec<Vec<u8>> {
+        match &mut self.session {
+            Session::Three(exchange) => exchange.farewell(),
+            _ => Vec::new(),
         }
     }
 
@@ -173,6 +232,7 @@ impl Line {
         match &self.session {
             Session::One(framer) => framer.head(),
             Session::Two(exchange) => exchange.head(),
+            Session::Three(exchange) => exchange.head(),
         }
     }
 
@@ -184,6 +244,7 @@ impl Line {
                 _ => Protocol::Http11,
             }),
             Session::Two(exchange) => exchange.head().map(|_| Protocol::Http2),
+            Session::Three(exchange) => exchange.head().map(|_| Protocol::Http3),
         }
     }
 
@@ -192,12 +253,16 @@ impl Line {
         match &self.session {
             Session::One(framer) => framer.is_done(),
             Session::Two(exchange) => exchange.is_done(),
+            Session::Three(exchange) => exchange.is_done(),
         }
     }
 
-    /// Whether TLS said that no more will come. It may come with the last bytes.
+    /// Whether TLS or QUIC said that no more will come. It may come with the last bytes.
     pub(crate) fn is_closed(&self) -> bool {
-        self.tls.as_ref().is_some_and(Channel::is_closed)
+        match &self.session {
+            Session::Three(exchange) => exchange.is_closed(),
+            _ => self.tls.as_ref().is_some_and(Channel::is_closed),
+        }
     }
 
     /// Whether it would be a whole answer if no more came. Under TLS that a connection is closed
@@ -206,6 +271,7 @@ impl Line {
         let framing = match &self.session {
             Session::One(framer) => framer.close_is_the_end(),
             Session::Two(exchange) => exchange.is_done(),
+            Session::Three(exchange) => exchange.is_done(),
         };
         framing && (self.tls.is_none() || self.is_closed() || self.is_done())
     }
@@ -216,6 +282,7 @@ impl Line {
         match &mut self.session {
             Session::One(_) => Ok(()),
             Session::Two(exchange) => Ok(exchange.end()?),
+            Session::Three(exchange) => Ok(exchange.end()?),
         }
     }
 
@@ -224,11 +291,20 @@ impl Line {
         self.tls.as_ref().map(Channel::record_count)
     }
 
-    /// DATA frames that the last read completed; `None` without HTTP/2.
+    /// DATA frames that the last read completed; `None` in HTTP/1.
     pub(crate) fn data_frames(&self) -> Option<u32> {
         match &self.session {
             Session::One(_) => None,
             Session::Two(exchange) => Some(exchange.data_frames()),
+            Session::Three(exchange) => Some(exchange.data_frames()),
+        }
+    }
+
+    /// Datagrams that the last read took; `None` on a stream.
+    pub(crate) fn datagrams(&self) -> Option<u32> {
+        match &self.session {
+            Session::Three(exchange) => Some(exchange.datagrams()),
+            _ => None,
         }
     }
 }
@@ -240,6 +316,7 @@ impl Session {
                 framer.feed(bytes, |part| body.extend_from_slice(part))?;
             }
             Session::Two(exchange) => exchange.feed(bytes, body)?,
+            Session::Three(exchange) => exchange.feed(bytes, body)?,
         }
         Ok(())
     }

@@ -8,9 +8,9 @@ use measure::frames::FrameReader;
 use measure::{Arrivals, Delivery, End, Reader, RunId, Stamp, Transport};
 use wire::decode::Decoder;
 use wire::http1::Head;
-use wire::{Moment, RECV_BUFFER, Socket};
+use wire::{DatagramSocket, Moment, RECV_BUFFER, Socket};
 
-use crate::ask::{Ask, SILENCE};
+use crate::ask::{Ask, Http, SILENCE};
 use crate::bounded::Bounded;
 use crate::line::{Line, LineError};
 use crate::pause::Stop;
@@ -57,41 +57,73 @@ pub fn observe(ask: &Ask, run: RunId) -> Observed {
 /// with the time at which that read returned. A read that decodes to more than [`MOST_AT_ONCE`]
 /// bytes is given in parts with one time.
 pub fn observe_with(ask: &Ask, run: RunId, sink: Sink<'_>) -> Observed {
-    let mut stopped = false;
-    let mut told = Told::default();
     let call = stamp(Moment::now());
     let mut arrivals = Arrivals::begin(run, Reader::Recv, call);
-    match wire::connect(ask.address, &ask.options) {
-        Ok((mut socket, connected)) => {
-            arrivals.connected = Some(stamp(connected));
-            arrivals.segment_bytes = socket.segment_bytes();
-            // A peer that reads nothing must not hold the reader up. It fails only for zero.
-            let _ = socket.stream().set_write_timeout(Some(silence(ask)));
-            arrivals.end = match ask.limit {
-                None => converse(ask, &mut socket, &mut arrivals, &mut told, sink),
-                Some(limit) => {
-                    let silence = silence(ask);
-                    let mut bounded =
-                        Bounded::new(&mut socket, limit, call, silence, ask.leave.clone());
-                    let end = converse(ask, &mut bounded, &mut arrivals, &mut told, sink);
-                    stopped = bounded.stopped();
-                    let limit_us = limit.time.as_micros() as i64;
-                    if stopped { End::TimedOut { limit_us } } else { end }
-                }
-            };
-            arrivals.segments_in = socket.segments_in();
-        }
-        Err(error) => arrivals.end = End::Failed { what: error.to_string() },
-    }
+    let mut seen = Seen { stopped: false, told: Told::default() };
+    arrivals.end = match over_socket(ask, &mut arrivals, &mut seen, sink) {
+        Ok(end) => end,
+        Err(error) => End::Failed { what: error.to_string() },
+    };
     arrivals.ended = stamp(Moment::now());
-    let Told { head, transport } = told;
+    let Seen { stopped, told: Told { head, transport, .. } } = seen;
     Observed { arrivals, head, stopped, transport }
+}
+
+fn over_socket(
+    ask: &Ask,
+    arrivals: &mut Arrivals,
+    seen: &mut Seen,
+    sink: Sink<'_>,
+) -> io::Result<End> {
+    if ask.http == Http::Three {
+        let mut socket = DatagramSocket::connect(ask.address)?;
+        let end = within_limit(ask, &mut socket, arrivals, seen, sink);
+        // A connection over datagrams stands when its handshake is done.
+        arrivals.connected = seen.told.transport.tls.as_ref().map(|tls| tls.handshake_done);
+        for datagram in std::mem::take(&mut seen.told.farewell) {
+            // Good manners, and no more.
+            let _ = socket.send(&datagram);
+        }
+        return Ok(end);
+    }
+    let (mut socket, connected) = wire::connect(ask.address, &ask.options)?;
+    arrivals.connected = Some(stamp(connected));
+    arrivals.segment_bytes = socket.segment_bytes();
+    // A peer that reads nothing must not hold the reader up. It fails only for zero.
+    let _ = socket.stream().set_write_timeout(Some(silence(ask)));
+    let end = within_limit(ask, &mut socket, arrivals, seen, sink);
+    arrivals.segments_in = socket.segments_in();
+    Ok(end)
+}
+
+fn within_limit(
+    ask: &Ask,
+    socket: &mut impl Socket,
+    arrivals: &mut Arrivals,
+    seen: &mut Seen,
+    sink: Sink<'_>,
+) -> End {
+    let Some(limit) = ask.limit else {
+        return converse(ask, socket, arrivals, &mut seen.told, sink);
+    };
+    let mut bounded = Bounded::new(socket, limit, arrivals.call, silence(ask), ask.leave.clone());
+    let end = converse(ask, &mut bounded, arrivals, &mut seen.told, sink);
+    seen.stopped = bounded.stopped();
+    let limit_us = limit.time.as_micros() as i64;
+    if seen.stopped { End::TimedOut { limit_us } } else { end }
+}
+
+struct Seen {
+    stopped: bool,
+    told: Told,
 }
 
 #[derive(Default)]
 struct Told {
     head: Option<Head>,
     transport: Transport,
+    /// What is still to be sent.
+    farewell: Vec<Vec<u8>>,
 }
 
 fn stamp(moment: Moment) -> Stamp {
@@ -177,17 +209,23 @@ impl<'a> Response<'a> {
     ) -> End {
         let (slow, silence) = (ask.slow, silence(ask));
         let mut stop = Stop::new(ask.pause);
-        let mut buffer = vec![0; slow.map_or(RECV_BUFFER, |(bytes, _)| bytes.max(1))];
+        let room = slow.map_or(RECV_BUFFER, |(bytes, _)| bytes.max(1));
+        let mut buffer = vec![0; RECV_BUFFER.max(room)];
         let end = loop {
+            // What had come in a stop may have been the rest.
+            if self.line.is_done() {
+                break End::Closed;
+            }
             if let Some(left) = stop.left()
                 && let Err(error) = socket.wait_at_most(left)
             {
                 break not_read(&error, silence);
             }
-            let read = match socket.recv(&mut buffer) {
+            let wait = stop.left().unwrap_or(silence);
+            let read = match self.line.recv(socket, &mut buffer, room, wait) {
                 Ok(read) => read,
                 Err(error) if is_silence(&error) && stop.left().is_some() => {
-                    match self.go_on(&mut stop, socket, silence) {
+                    match self.go_on(&mut stop, socket, silence, arrivals, told) {
                         Ok(()) => continue,
                         Err(error) => break not_read(&error, silence),
                     }
@@ -204,9 +242,7 @@ impl<'a> Response<'a> {
                 ..Delivery::at(stamp(read.at))
             };
             let fed = self.feed(&buffer[..read.bytes], &mut delivery, arrivals);
-            arrivals.deliveries.push(delivery);
-            told.transport.records_per_read.extend(self.line.records());
-            told.transport.data_frames_per_read.extend(self.line.data_frames());
+            self.keep(delivery, arrivals, told);
             if let Err(what) = fed {
                 break End::Failed { what };
             }
@@ -228,7 +264,7 @@ impl<'a> Response<'a> {
             if stop.begins(self.body_bytes, self.line.has_windows()) {
                 self.line.hold_back();
             }
-            if let Err(error) = self.go_on(&mut stop, socket, silence) {
+            if let Err(error) = self.go_on(&mut stop, socket, silence, arrivals, told) {
                 break not_read(&error, silence);
             }
             // A slow reader begins to be slow with the body: a pause after a head that came alone
@@ -242,6 +278,7 @@ impl<'a> Response<'a> {
         told.head = self.line.head().cloned();
         told.transport.protocol = self.line.protocol();
         told.transport.paused = stop.was();
+        told.farewell = self.line.farewell();
         end
     }
 
@@ -251,13 +288,29 @@ impl<'a> Response<'a> {
         stop: &mut Stop,
         socket: &mut impl Socket,
         silence: Duration,
+        arrivals: &mut Arrivals,
+        told: &mut Told,
     ) -> io::Result<()> {
         if !stop.ends() {
             return Ok(());
         }
         socket.wait_at_most(silence)?;
-        self.line.give_back();
+        if self.line.give_back() {
+            let mut delivery =
+                Delivery { bytes: Some(0), ..Delivery::at(stamp(Moment::now())) };
+            // What cannot be decoded comes up again with the next bytes.
+            let _ = self.decode(&mut delivery);
+            self.keep(delivery, arrivals, told);
+        }
         self.line.reply(socket)
+    }
+
+    /// Notes a delivery, and what its bytes completed below the answer.
+    fn keep(&self, delivery: Delivery, arrivals: &mut Arrivals, told: &mut Told) {
+        arrivals.deliveries.push(delivery);
+        told.transport.records_per_read.extend(self.line.records());
+        told.transport.data_frames_per_read.extend(self.line.data_frames());
+        told.transport.datagrams_per_read.extend(self.line.datagrams());
     }
 
     /// What it means that no more will come.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use measure::cell::HeaderSet;
+use wire::http1::Head;
 
 use crate::ask::Ask;
 
@@ -76,12 +77,21 @@ pub fn render(
 /// The same request for HTTP/2: without the fields that belong to one HTTP/1 connection
 /// (RFC 9113, 8.2.2), names in lower case. The order of the pseudo-header fields is the library's.
 pub(crate) fn http2(ask: &Ask) -> Result<http::Request<()>, http::Error> {
+    multiplexed(ask, http::Version::HTTP_2)
+}
+
+/// The same for HTTP/3, whose rules are HTTP/2's (RFC 9114, 4.2).
+pub(crate) fn http3(ask: &Ask) -> Result<http::Request<()>, http::Error> {
+    multiplexed(ask, http::Version::HTTP_3)
+}
+
+fn multiplexed(ask: &Ask, version: http::Version) -> Result<http::Request<()>, http::Error> {
     let Ask { target, form, .. } = ask;
     let scheme = if ask.secure.is_some() { "https" } else { "http" };
     let mut request = http::Request::builder()
         .method(form.method.as_str())
         .uri(format!("{scheme}://{}{}", target.host, target.path))
-        .version(http::Version::HTTP_2);
+        .version(version);
     let encoding = ask.accept_encoding.as_deref();
     for (name, value) in fields(target, ask.headers, encoding, form) {
         let name = name.to_ascii_lowercase();
@@ -92,7 +102,18 @@ pub(crate) fn http2(ask: &Ask) -> Result<http::Request<()>, http::Error> {
     request.body(())
 }
 
-/// Fields that HTTP/2 forbids, and `host`, which `:authority` stands for.
+/// An answer's head as HTTP/2 and HTTP/3 have it, without a minor version.
+pub(crate) fn head(status: http::StatusCode, fields: &http::HeaderMap, bytes: usize) -> Head {
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    Head {
+        status: status.as_u16(),
+        minor: 0,
+        headers: fields.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
+        bytes,
+    }
+}
+
+/// Fields that HTTP/2 and HTTP/3 forbid, and `host`, which `:authority` stands for.
 const OF_ONE_CONNECTION: [&str; 7] =
     ["connection", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
 

@@ -42,6 +42,7 @@ pub enum TrustError {
 #[derive(Clone, Debug)]
 pub struct Trust {
     config: Arc<ClientConfig>,
+    verifier: Arc<Verifier>,
 }
 
 impl Trust {
@@ -68,8 +69,7 @@ impl Trust {
             let why = system.errors.first().map(|error| format!(" ({error})"));
             return Err(TrustError::Nobody(why.unwrap_or_default()));
         }
-        let provider = Arc::new(ring::default_provider());
-        Ok(Trust { config: Arc::new(config(roots, named, provider)?) })
+        Trust::with(roots, named)
     }
 
     /// The authorities of a PEM text, and nobody else.
@@ -86,8 +86,17 @@ impl Trust {
         if roots.is_empty() {
             return Err(refused("it holds no certificate".into()));
         }
+        Trust::with(roots, Vec::new())
+    }
+
+    fn with(
+        roots: RootCertStore,
+        named: Vec<CertificateDer<'static>>,
+    ) -> Result<Trust, TrustError> {
         let provider = Arc::new(ring::default_provider());
-        Ok(Trust { config: Arc::new(config(roots, Vec::new(), provider)?) })
+        let verifier = verifier(roots, named, &provider)?;
+        let config = Arc::new(config(Arc::clone(&verifier), provider)?);
+        Ok(Trust { config, verifier })
     }
 
     /// TLS with a server of that name or address.
@@ -98,7 +107,8 @@ impl Trust {
         let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
         let name = ServerName::try_from(bare.to_owned())
             .map_err(|_| TrustError::Name(host.chars().take(80).collect()))?;
-        Ok(Secure { config: Arc::clone(&self.config), name })
+        let verifier = Arc::clone(&self.verifier);
+        Ok(Secure { config: Arc::clone(&self.config), verifier, name })
     }
 }
 
@@ -117,19 +127,26 @@ fn in_file(file: &Path) -> Result<Vec<CertificateDer<'static>>, TrustError> {
     Ok(certificates)
 }
 
-fn config(
+fn verifier(
     roots: RootCertStore,
     named: Vec<CertificateDer<'static>>,
-    provider: Arc<CryptoProvider>,
-) -> Result<ClientConfig, rustls::Error> {
-    let verifier =
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<Verifier>, rustls::Error> {
+    let library =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
             .build()
             .map_err(|error| rustls::Error::General(error.to_string()))?;
+    Ok(Arc::new(Verifier { library, named }))
+}
+
+fn config(
+    verifier: Arc<Verifier>,
+    provider: Arc<CryptoProvider>,
+) -> Result<ClientConfig, rustls::Error> {
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier { library: verifier, named }))
+        .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
     // Every connection makes the whole handshake, so that repeated ones are alike.
     config.resumption = Resumption::disabled();
@@ -140,10 +157,16 @@ fn config(
 #[derive(Clone)]
 pub struct Secure {
     pub(crate) config: Arc<ClientConfig>,
+    verifier: Arc<Verifier>,
     pub(crate) name: ServerName<'static>,
 }
 
 impl Secure {
+    /// Who says whether a certificate is good.
+    pub(crate) fn verifier(&self) -> Arc<dyn ServerCertVerifier> {
+        Arc::clone(&self.verifier) as _
+    }
+
     /// For who shakes hands by himself, offering HTTP/1.1.
     pub fn http1(&self) -> (Arc<ClientConfig>, ServerName<'static>) {
         let mut config = (*self.config).clone();

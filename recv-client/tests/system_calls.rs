@@ -1,14 +1,17 @@
-//! Our count of reads by TLS and HTTP/2 against the system calls themselves.
+//! Our count of reads by TLS with HTTP/2, and by HTTP/3, against the system calls themselves.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod server;
+#[path = "server/http3.rs"]
+mod server3;
 
 use std::process::Command;
 
 use bytes::Bytes;
 use recv_client::Http;
 use server::*;
+use server3::{Then3, http3};
 
 /// Tells this program, started again under `strace`, that it is to read; its output is its count.
 const ROLE: &str = "HOLDUP_TRACED";
@@ -25,15 +28,50 @@ fn read() {
         stream.send_data(Bytes::new(), true).unwrap();
         Then::Stay
     });
-    let seen = observe(&secure(address, authority.file(), Http::Negotiated));
-    let handshake = u64::from(seen.transport.tls.unwrap().handshake_reads);
+    tell(&observe(&secure(address, authority.file(), Http::Negotiated)));
+}
+
+/// The same by HTTP/3: here each datagram is a call of its own. The server's library calls
+/// `recvmmsg`.
+fn read_datagrams() {
+    let authority = Authority::new();
+    let address = http3(authority.server(&["h3"]), |_, mut stream| async move {
+        stream.send_response(ok()).await.unwrap();
+        for _ in 0..10 {
+            tokio::time::sleep(PAUSE / 3).await;
+            stream.send_data(Bytes::from_static(EVENTS[0])).await.unwrap();
+        }
+        // Several datagrams at once.
+        stream.send_data(Bytes::from(vec![b'\n'; 8_000])).await.unwrap();
+        stream.finish().await.unwrap();
+        Then3::Stay
+    });
+    tell(&observe(&secure(address, authority.file(), Http::Three)));
+}
+
+fn tell(seen: &recv_client::Observed) {
+    let transport = &seen.transport;
+    let handshake = u64::from(transport.tls.as_ref().unwrap().handshake_reads);
     let deliveries = &seen.arrivals.deliveries;
     let bytes: u64 = deliveries.iter().filter_map(|delivery| delivery.bytes).sum();
-    println!("\nREADS {} {handshake} {bytes}", deliveries.len());
+    let calls = match transport.datagrams_per_read.as_slice() {
+        [] => deliveries.len() as u64,
+        datagrams => datagrams.iter().map(|count| u64::from(*count)).sum(),
+    };
+    println!("\nREADS {calls} {handshake} {bytes}");
 }
 
 #[test]
 fn our_count_of_reads_by_tls_is_the_kernels() {
+    compare("our_count_of_reads_by_tls_is_the_kernels", read);
+}
+
+#[test]
+fn our_count_of_datagrams_is_the_kernels() {
+    compare("our_count_of_datagrams_is_the_kernels", read_datagrams);
+}
+
+fn compare(own: &str, read: fn()) {
     if std::env::var_os(ROLE).is_some() {
         return read();
     }
@@ -47,7 +85,7 @@ fn our_count_of_reads_by_tls_is_the_kernels() {
         .args(["-f", "-qq", "-e", "trace=recvmsg", "-e", "signal=none", "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "our_count_of_reads_by_tls_is_the_kernels", "--nocapture"])
+        .args(["--exact", own, "--nocapture"])
         .env(ROLE, "1")
         .output()
         .unwrap();

@@ -5,6 +5,7 @@
 //! own wake-up is never billed to what stands before it.
 
 pub mod connect;
+pub mod datagram;
 pub mod decode;
 pub mod http1;
 pub mod moment;
@@ -14,6 +15,7 @@ pub mod socket;
 mod tcp_info;
 
 pub use connect::{Options, connect};
+pub use datagram::DatagramSocket;
 pub use moment::Moment;
 pub use socket::{Read, Socket, TcpSocket, Write};
 

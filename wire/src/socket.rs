@@ -45,6 +45,15 @@ pub trait Socket {
     /// What the system call says; `WouldBlock` when the read timeout passed.
     fn recv(&mut self, buffer: &mut [u8]) -> io::Result<Read>;
 
+    /// One `recv()` that waits for nothing, on a socket whose every read brings one datagram;
+    /// `None` when none lies there. A stream's read takes all that lies there by itself.
+    ///
+    /// # Errors
+    /// What the system call says.
+    fn recv_now(&mut self, _buffer: &mut [u8]) -> io::Result<Option<Read>> {
+        Ok(None)
+    }
+
     /// One `send()`, which may take a part of the bytes.
     ///
     /// # Errors
@@ -57,6 +66,14 @@ pub trait Socket {
     /// # Errors
     /// What the system call says.
     fn wait_at_most(&mut self, _time: Duration) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// How long the sends from now on wait for room; longer than zero. Datagrams wait for nothing.
+    ///
+    /// # Errors
+    /// What the system call says.
+    fn send_waits_at_most(&mut self, _time: Duration) -> io::Result<()> {
         Ok(())
     }
 
@@ -173,6 +190,10 @@ impl Socket for TcpSocket {
         self.stream.set_read_timeout(Some(time))
     }
 
+    fn send_waits_at_most(&mut self, time: Duration) -> io::Result<()> {
+        self.stream.set_write_timeout(Some(time))
+    }
+
     fn send(&mut self, bytes: &[u8]) -> io::Result<Write> {
         use std::io::Write as _;
         loop {
@@ -188,7 +209,7 @@ impl Socket for TcpSocket {
 
 /// The kernel's receive stamp, wall-clock microseconds.
 #[cfg(target_os = "linux")]
-fn stamp<S>(message: &nix::sys::socket::RecvMsg<'_, '_, S>) -> Option<i64> {
+pub(crate) fn stamp<S>(message: &nix::sys::socket::RecvMsg<'_, '_, S>) -> Option<i64> {
     use nix::sys::time::TimeValLike;
     message.cmsgs().ok()?.find_map(|control| match control {
         ControlMessageOwned::ScmTimestampns(time) => Some(time.num_microseconds()),
@@ -198,7 +219,7 @@ fn stamp<S>(message: &nix::sys::socket::RecvMsg<'_, '_, S>) -> Option<i64> {
 
 /// Other kernels give no nanosecond stamp on a stream.
 #[cfg(not(target_os = "linux"))]
-fn stamp<S>(_message: &nix::sys::socket::RecvMsg<'_, '_, S>) -> Option<i64> {
+pub(crate) fn stamp<S>(_message: &nix::sys::socket::RecvMsg<'_, '_, S>) -> Option<i64> {
     None
 }
 

@@ -150,6 +150,8 @@ fn answer(run: &Run) -> String {
         // It has frames of its own, always.
         (Some(Protocol::Http2), 200) => "HTTP/2".into(),
         (Some(Protocol::Http2), status) => format!("HTTP/2, {status}"),
+        (Some(Protocol::Http3), 200) => "HTTP/3".into(),
+        (Some(Protocol::Http3), status) => format!("HTTP/3, {status}"),
         (Some(Protocol::Http10), _) => format!("HTTP/1.0, {framed}"),
         (Some(Protocol::Http11), _) => format!("HTTP/1.1, {framed}"),
         (None, _) => framed,

@@ -1,0 +1,145 @@
+//! A UDP socket for one peer: one datagram a call, with its times.
+
+use std::io::{self, IoSliceMut};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg};
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
+
+use crate::moment::Moment;
+use crate::socket::{Read, Socket, Write, stamp};
+
+/// Room that is asked of the kernel for datagrams that wait: Chromium's for QUIC
+/// (`kQuicSocketReceiveBufferSize`, 1 MiB). The kernel may give less.
+const KERNEL_BUFFER: usize = 1 << 20;
+
+/// A UDP socket that is connected to one peer, with the kernel's receive stamps switched on. Its
+/// datagrams are never put together by the kernel (`UDP_GRO` is off), so that each has its own
+/// stamp.
+#[derive(Debug)]
+pub struct DatagramSocket {
+    socket: UdpSocket,
+    control: Vec<u8>,
+    waits: Option<Duration>,
+}
+
+impl DatagramSocket {
+    /// A socket that sends to that address and hears nobody else. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When there is no way to that address, or the stamps cannot be switched on.
+    pub fn connect(address: SocketAddr) -> io::Result<DatagramSocket> {
+        let any: SocketAddr = match address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("UDP to {address}: {error}"));
+        let socket = UdpSocket::bind(any).map_err(named)?;
+        socket.connect(address).map_err(named)?;
+        // A smaller one works as well.
+        let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(KERNEL_BUFFER);
+        #[cfg(target_os = "linux")]
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+        Ok(DatagramSocket { socket, control: nix::cmsg_space!(TimeSpec), waits: None })
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], flags: MsgFlags) -> io::Result<Read> {
+        loop {
+            let mut slices = [IoSliceMut::new(buffer)];
+            let entered = Moment::now();
+            let result = recvmsg::<SockaddrStorage>(
+                self.socket.as_raw_fd(),
+                &mut slices,
+                Some(&mut self.control),
+                flags,
+            );
+            // The clock first, as on a stream.
+            match result {
+                Ok(message) => {
+                    let (at, kernel) = Moment::now_with_wall(stamp(&message));
+                    return Ok(Read { bytes: message.bytes, entered, at, kernel });
+                }
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+impl Socket for DatagramSocket {
+    /// One datagram; of one that is larger than the buffer the rest is lost. An empty one is no
+    /// end.
+    fn recv(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
+        self.receive(buffer, MsgFlags::empty())
+    }
+
+    fn recv_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<Read>> {
+        match self.receive(buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(read) => Ok(Some(read)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        if self.waits != Some(time) {
+            self.socket.set_read_timeout(Some(time))?;
+            self.waits = Some(time);
+        }
+        Ok(())
+    }
+
+    /// One datagram.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Write> {
+        loop {
+            let before = Moment::now();
+            match self.socket.send(bytes) {
+                Ok(bytes) => return Ok(Write { bytes, before, after: Moment::now() }),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_datagram_is_a_read_with_a_stamp_of_its_own() {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut near = DatagramSocket::connect(peer.local_addr().unwrap()).unwrap();
+        near.send(b"who").unwrap();
+        let (_, back) = peer.recv_from(&mut [0; 8]).unwrap();
+        let before = Moment::now();
+        peer.send_to(b"first", back).unwrap();
+        peer.send_to(b"", back).unwrap();
+        peer.send_to(b"third one", back).unwrap();
+        let mut buffer = [0; 64];
+        near.wait_at_most(Duration::from_millis(30)).unwrap();
+        let first = near.recv(&mut buffer).unwrap();
+        assert_eq!(&buffer[..first.bytes], b"first");
+        let kernel = first.kernel.expect("this kernel stamps datagrams");
+        assert!((before.micros() - 500..=first.at.micros() + 500).contains(&kernel.micros()));
+        assert_eq!(near.recv_now(&mut buffer).unwrap().unwrap().bytes, 0);
+        assert_eq!(near.recv_now(&mut buffer).unwrap().unwrap().bytes, 9);
+        assert!(near.recv_now(&mut buffer).unwrap().is_none());
+        assert_eq!(near.recv(&mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_port_where_nobody_listens_refuses() {
+        let gone = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut near = DatagramSocket::connect(gone).unwrap();
+        near.wait_at_most(Duration::from_secs(5)).unwrap();
+        near.send(b"who").unwrap();
+        let refused = near.recv(&mut [0; 8]).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+}
