@@ -293,11 +293,11 @@ impl Rig {
         self.addresses.get(name).copied()
     }
 
-    /// Where a cell's requests go: the emitter has a port of its own for TLS, every other
-    /// endpoint speaks one or the other.
+    /// Where a cell's requests go: the emitter has a port of its own for TLS and, over UDP, for
+    /// HTTP/3; every other endpoint speaks one or the other.
     pub(crate) fn address_for(&self, cell: &Cell) -> Option<SocketAddr> {
-        let tls = cell.request.protocol().is_some_and(ClientProtocol::is_tls);
-        if cell.is_direct() && tls { self.direct_tls } else { self.address(&cell.endpoint) }
+        let secure = cell.request.protocol().is_some_and(ClientProtocol::is_secure);
+        if cell.is_direct() && secure { self.direct_tls } else { self.address(&cell.endpoint) }
     }
 }
 

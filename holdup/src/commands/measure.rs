@@ -10,6 +10,7 @@ use measure::plan::{
     BROWSER_ENCODINGS, BROWSER_PRESETS, NATIVE_PRESETS, PRESETS, Plan, ReaderProfile,
 };
 use measure::results::{Document, Endpoint, RunRecord, SCHEMA, derive_cells};
+use measure::transport::ClientProtocol;
 use measure::verdict::Verdict;
 
 use crate::cli;
@@ -59,7 +60,8 @@ pub(crate) fn run(options: &cli::Measure) -> Outcome {
     let interrupt = Interrupt::listen();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let before = machine::describe();
-    let tls = plan.cells.iter().filter_map(|cell| cell.request.protocol()).any(|own| own.is_tls());
+    let mut spoken = plan.cells.iter().filter_map(|cell| cell.request.protocol());
+    let tls = spoken.any(ClientProtocol::is_secure);
     let secured = tls.then(Secured::in_memory).transpose()?;
     let port = secured.as_ref().map(|secured| secured.port(None)).transpose()?;
     let config = Config { tls: port, ..Config::loopback() };

@@ -90,9 +90,9 @@ fn asked(paths: &Paths, query: &str) -> Result<(RunId, Ask), Refusal> {
     let named = of("protocol").unwrap_or(ClientProtocol::Http11.name());
     let protocol = ClientProtocol::from_name(named)
         .ok_or_else(|| bad(format!("no protocol is called {named:?}")))?;
-    let secure = paths.secure.as_ref().filter(|_| protocol.is_tls());
+    let secure = paths.secure.as_ref().filter(|_| protocol.is_secure());
     match secure {
-        None if protocol.is_tls() => return Err(bad("nothing here speaks TLS")),
+        None if protocol.is_secure() => return Err(bad("nothing here speaks TLS")),
         Some((direct, _)) if endpoint == DIRECT => address = *direct,
         _ => {}
     }

@@ -6,6 +6,7 @@ use measure::cell::HeaderSet;
 use measure::plan::BROWSER_ENCODINGS;
 use measure::results::{CellResult, Document};
 use measure::script::{Body, Framing};
+use measure::transport::ClientProtocol;
 use measure::verdict::Verdict;
 use measure::{Cell, Reader, Script, Span};
 
@@ -158,9 +159,10 @@ pub(crate) fn slowness(cell: &Cell) -> Part {
     }
 }
 
-/// The segment size.
+/// The segment size; HTTP/3 has none.
 pub(crate) fn segments(cell: &Cell) -> Part {
     match cell.link.mss {
+        None if cell.request.protocol() == Some(ClientProtocol::Http3) => part("datagrams", true),
         Some(mss) => part(format!("segments of {} B", grouped(mss)), true),
         None => part("loopback's own segments (65 KB)", true),
     }

@@ -13,6 +13,7 @@ use crate::arrivals::Reader;
 use crate::cell::{Cell, DIRECT, HeaderSet, Link, Request};
 use crate::plan::presets::Group;
 use crate::script::Script;
+use crate::transport::ClientProtocol;
 use crate::units::Span;
 
 pub use presets::{BROWSER_ENCODINGS, BROWSER_PRESETS, NATIVE_PRESETS, PRESETS};
@@ -129,8 +130,10 @@ impl Plan {
             if group.also_plain && readers.iter().any(|own| *own == ReaderProfile::confirming()) {
                 profiles.push(ReaderProfile::recv());
             }
-            // A browser that is offered HTTP/2 takes it: nothing else can be asked of it.
-            let spoken = group.protocols.iter().filter(|own| native || own.in_browser());
+            // A browser that is offered HTTP/2 takes it: nothing else can be asked of it. No page
+            // plays HTTP/3 yet.
+            let played = |own: ClientProtocol| own.in_browser() && own != ClientProtocol::Http3;
+            let spoken = group.protocols.iter().filter(|own| native || played(**own));
             let asks = spoken.flat_map(|protocol| {
                 let scripts = group.scripts.iter().map(move |script| (*protocol, script));
                 scripts.flat_map(|(protocol, script)| {
@@ -141,6 +144,10 @@ impl Plan {
                 for endpoint in &endpoints {
                     let mut one = cell(group, endpoint, script, profile, mss);
                     one.request.client_protocol = protocol.name().into();
+                    if protocol == ClientProtocol::Http3 {
+                        // It comes in datagrams, whatever segments are.
+                        one.link.mss = None;
+                    }
                     if one.concurrency == 1 {
                         cells.push(one);
                         continue;

@@ -114,6 +114,9 @@ const SECURE: &[&str] = &[
     "envoy-h2c-tls",
 ];
 
+/// Those of them that can speak HTTP/3; the pinned others are built without it.
+const QUIC: &[&str] = &["caddy-tls", "traefik-tls", "envoy-tls"];
+
 /// What it plays of those that compress, and the same with TLS in front.
 const COMPRESSING: &[&str] = &["nginx-gzip", "nginx-gzip-buffering-off"];
 const COMPRESSING_SECURE: &[&str] = &["nginx-gzip-tls", "nginx-gzip-buffering-off-tls"];
@@ -291,6 +294,7 @@ pub(super) fn groups(preset: &str) -> Option<Vec<Group>> {
             vec![
                 all(PLAIN),
                 tls(all(SECURE)),
+                Group { protocols: &[ClientProtocol::Http3], ..all(QUIC) },
                 asks(all(COMPRESSING)),
                 asks(tls(all(COMPRESSING_SECURE))),
             ]
