@@ -69,6 +69,12 @@ impl Target {
 
     /// The same, spoken to in that HTTP, and over TLS with those who are trusted.
     pub(crate) fn spoken(mut self, http: Http, trust: Option<&Trust>) -> Result<Target, Problem> {
+        if http == Http::Three && !self.is_secure() {
+            return Err(Problem::usage(format!(
+                "HTTP/3 is always encrypted: ask {} by https://, or with --http 1.1 or 2",
+                self.host()
+            )));
+        }
         self.http = http;
         if let Some(trust) = trust.filter(|_| self.is_secure()) {
             self.secure = Some(self.secure(trust)?);

@@ -168,6 +168,7 @@ impl Asker for Native {
             head_us: since(arrivals.head),
             records_per_read: per_read(&transport.records_per_read),
             data_frames_per_read: per_read(&transport.data_frames_per_read),
+            datagrams_per_read: per_read(&transport.datagrams_per_read),
             total_us: arrivals.ended - arrivals.call,
             answer,
             finish: record.finish.clone(),

@@ -148,6 +148,9 @@ pub(crate) enum Version {
     /// HTTP/2 alone; without TLS by prior knowledge.
     #[value(name = "2")]
     Two,
+    /// HTTP/3, over QUIC.
+    #[value(name = "3")]
+    Three,
 }
 
 impl Version {
@@ -157,6 +160,7 @@ impl Version {
             None => Http::Negotiated,
             Some(Version::One) => Http::One,
             Some(Version::Two) => Http::Two,
+            Some(Version::Three) => Http::Three,
         }
     }
 }

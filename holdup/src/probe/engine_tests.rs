@@ -44,6 +44,7 @@ impl Asker for Fake<'_> {
             head_us: None,
             records_per_read: None,
             data_frames_per_read: None,
+            datagrams_per_read: None,
             total_us: Span::ZERO,
             answer,
             finish: None,

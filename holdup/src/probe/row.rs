@@ -66,9 +66,12 @@ pub(crate) struct Row {
     /// TLS records by the reads that brought the end of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) records_per_read: Option<f64>,
-    /// HTTP/2 DATA frames by the reads that brought the end of one.
+    /// DATA frames of HTTP/2 and HTTP/3 by the reads that brought the end of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) data_frames_per_read: Option<f64>,
+    /// Datagrams by the reads that took them; HTTP/3 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) datagrams_per_read: Option<f64>,
     /// Call to the end.
     pub(crate) total_us: Span,
     /// The figures.

@@ -146,9 +146,10 @@ fn figures(ways: &[&WayResult], document: &Document) -> String {
 }
 
 /// Units of what carries the frames.
-const UNITS: [(&str, Ratio); 2] = [
+const UNITS: [(&str, Ratio); 3] = [
     ("TLS records per read", |way| told_ratio(way.records_per_read.as_ref())),
     ("DATA frames per read", |way| told_ratio(way.data_frames_per_read.as_ref())),
+    ("datagrams per read", |way| told_ratio(way.datagrams_per_read.as_ref())),
 ];
 
 fn told_ratio(found: Option<&RatioSpread>) -> Option<(String, String)> {

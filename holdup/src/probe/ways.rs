@@ -71,9 +71,12 @@ pub(crate) struct WayResult {
     /// TLS records by the reads that brought the end of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) records_per_read: Option<RatioSpread>,
-    /// HTTP/2 DATA frames by the reads that brought the end of one.
+    /// DATA frames of HTTP/2 and HTTP/3 by the reads that brought the end of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) data_frames_per_read: Option<RatioSpread>,
+    /// Datagrams by the reads that took them; HTTP/3 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) datagrams_per_read: Option<RatioSpread>,
     /// Events with text of an answer, in the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text_events: Option<Events>,
@@ -134,6 +137,9 @@ impl WayResult {
             records_per_read: RatioSpread::of(shown.iter().filter_map(|row| row.records_per_read)),
             data_frames_per_read: RatioSpread::of(
                 shown.iter().filter_map(|row| row.data_frames_per_read),
+            ),
+            datagrams_per_read: RatioSpread::of(
+                shown.iter().filter_map(|row| row.datagrams_per_read),
             ),
             text_events: text_events.get(text_events.len().saturating_sub(1) / 2).copied(),
             tokens_per_second: RatioSpread::of(shown.iter().filter_map(rate)),
