@@ -33,7 +33,7 @@ impl Entry {
 pub enum Refusal {
     /// The connection's socket: the kernel's buffers were full, because the peer does not read.
     Socket,
-    /// HTTP/2: the peer gave no more window, to the stream or to its whole connection.
+    /// HTTP/2 and HTTP/3: the peer gave no more window, to the stream or to its whole connection.
     Window,
 }
 
@@ -52,7 +52,7 @@ pub struct Wait {
     pub until: Option<Stamp>,
     /// Body bytes of this stream that had left by then.
     pub bytes: u64,
-    /// HTTP/2: body bytes of all the connection's streams that had left by then.
+    /// HTTP/2 and HTTP/3: body bytes of all the connection's streams that had left by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_bytes: Option<u64>,
 }

@@ -31,9 +31,9 @@ pub(super) fn flow_control(m: &Measurement, thresholds: &Thresholds) -> Option<F
             format!("its socket took no more, with {on_the_way} bytes on the way")
         }
         (Refusal::Window, Some(all)) if all > *left => {
-            format!("no HTTP/2 window was left, when its connection's streams had {all} together")
+            format!("no window was left, when its connection's streams had {all} together")
         }
-        (Refusal::Window, _) => "no HTTP/2 window was left".into(),
+        (Refusal::Window, _) => "no window was left".into(),
     };
     let times = match stops.len() {
         1 => String::new(),

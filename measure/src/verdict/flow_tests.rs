@@ -69,7 +69,7 @@ fn a_window_that_is_used_up_is_flow_control_whoever_reads() {
         arrivals.transport = Some(Transport { paused, ..Transport::default() });
         let found = judged(&ledger, &arrivals, pause);
         assert_eq!(found.name, Verdict::FlowControl, "{}", found.because);
-        assert!(found.because.starts_with("after 20480 bytes no HTTP/2 window"), "{found:?}");
+        assert!(found.because.starts_with("after 20480 bytes no window"), "{found:?}");
         assert!(found.because.contains("waited 300 ms"), "{found:?}");
         assert!(found.because.contains(says), "{found:?}");
     }
