@@ -200,7 +200,11 @@ fn twenty_streams_run_at_once_over_http2_where_the_seventh_waits_over_http1() {
         (own, late)
     };
     let (six, late) = over("http/1.1");
-    assert_eq!((six.len(), late), (7, 1), "over HTTP/1.1 the seventh waits until another has ended");
+    assert_eq!(
+        (six.len(), late),
+        (7, 1),
+        "over HTTP/1.1 the seventh waits until another has ended"
+    );
     let (twenty, late) = over("h2");
     assert_eq!((twenty.len(), late), (20, 0), "over HTTP/2 all have begun before any has ended");
     for run in twenty {

@@ -296,8 +296,7 @@ impl<'a> Response<'a> {
         }
         socket.wait_at_most(silence)?;
         if self.line.give_back() {
-            let mut delivery =
-                Delivery { bytes: Some(0), ..Delivery::at(stamp(Moment::now())) };
+            let mut delivery = Delivery { bytes: Some(0), ..Delivery::at(stamp(Moment::now())) };
             // What cannot be decoded comes up again with the next bytes.
             let _ = self.decode(&mut delivery);
             self.keep(delivery, arrivals, told);

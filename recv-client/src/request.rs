@@ -108,7 +108,10 @@ pub(crate) fn head(status: http::StatusCode, fields: &http::HeaderMap, bytes: us
     Head {
         status: status.as_u16(),
         minor: 0,
-        headers: fields.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
+        headers: fields
+            .iter()
+            .map(|(name, value)| (name.as_str().to_owned(), text(value)))
+            .collect(),
         bytes,
     }
 }

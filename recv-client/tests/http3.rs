@@ -150,7 +150,12 @@ fn by_hand(
 
 /// HEADERS with `:status: 200` of QPACK's static table, then DATA.
 fn whole_answer() -> Vec<Vec<u8>> {
-    vec![vec![1, 3, 0, 0, 0xd9], b"\x00\x0bdata: one\n\n".to_vec(), vec![0, 0], b"\x00\x02:\n".to_vec()]
+    vec![
+        vec![1, 3, 0, 0, 0xd9],
+        b"\x00\x0bdata: one\n\n".to_vec(),
+        vec![0, 0],
+        b"\x00\x02:\n".to_vec(),
+    ]
 }
 
 #[test]
@@ -178,7 +183,10 @@ fn a_hostile_server_is_told_and_bounded() {
     let goaway = line(&[7, 1, 3], vec![vec![1, 3, 0, 0, 0xd9], vec![0, 2, b'x']]);
     assert!(goaway.starts_with("the answer breaks HTTP/3 (H3_ID_ERROR"), "{goaway}");
     let data_first = line(&[], vec![vec![0, 2, b'x', b'y']]);
-    assert!(data_first.starts_with("the answer breaks HTTP/3 (H3_FRAME_UNEXPECTED"), "{data_first}");
+    assert!(
+        data_first.starts_with("the answer breaks HTTP/3 (H3_FRAME_UNEXPECTED"),
+        "{data_first}"
+    );
     let cut = line(&[], vec![vec![1, 3, 0, 0, 0xd9], vec![0, 9, b'x']]);
     assert!(cut.starts_with("the answer breaks HTTP/3 (H3_FRAME_ERROR"), "{cut}");
 }
@@ -249,7 +257,8 @@ fn a_reader_that_stops_closes_the_window_and_has_all_of_it_afterwards() {
     let meanwhile = deliveries.iter().filter(|own| own.at > since && own.at < until);
     assert_eq!(meanwhile.map(|own| bytes(&own)).sum::<u64>(), 0);
     // What the window let through lay in the stream, and no more.
-    let kept: u64 = deliveries.iter().filter(|own| own.bytes == Some(0)).map(|own| bytes(&own)).sum();
+    let kept: u64 =
+        deliveries.iter().filter(|own| own.bytes == Some(0)).map(|own| bytes(&own)).sum();
     assert!(kept > 0 && kept <= u64::from(WINDOW), "{kept}");
 }
 

@@ -76,7 +76,13 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let with = tls.map(here).map(|tls| (tls, &secured));
     let mut rig = Rig::start_secured(&proxies, &names, here(address), with);
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
-    page.tell(rig.lanes(&emitter, &host, options.rig.mss.0), &rig, &emitter, here(address), Some(&secured));
+    page.tell(
+        rig.lanes(&emitter, &host, options.rig.mss.0),
+        &rig,
+        &emitter,
+        here(address),
+        Some(&secured),
+    );
     let ours = rig.listening();
     let own = gateway
         .open(&Opening {

@@ -3,6 +3,7 @@
 
 mod cost;
 mod nginx;
+mod protocols;
 mod trigger;
 
 use std::path::{Path, PathBuf};
@@ -34,9 +35,11 @@ pub(crate) fn render(folder: &Path) -> Result<String, FindingsError> {
     let trigger = read("haproxy-trigger")?;
     let grid = read("nginx-grid")?;
     let cost = read("no-delay-cost")?;
+    let native = read("protocols")?;
+    let browsers = read("protocols-browsers")?;
     let mut text = String::new();
     text.push_str(HEAD);
-    text.push_str(&origin(&[&published, &trigger, &grid, &cost]));
+    text.push_str(&origin(&[&published, &trigger, &grid, &cost, &native, &browsers]));
     text.push_str("\n## The published tables, run again\n\n");
     text.push_str(&report::published_markdown(&published));
     text.push_str("\n## Three articles that seem to disagree do not\n\n");
@@ -47,6 +50,8 @@ pub(crate) fn render(folder: &Path) -> Result<String, FindingsError> {
     text.push_str(&trigger::section(&trigger));
     text.push_str("\n## What does `option http-no-delay` cost?\n\n");
     text.push_str(&cost::section(&cost));
+    text.push_str("\n## On the protocol of your users\n\n");
+    text.push_str(&protocols::section(&native, &browsers));
     text.push_str("\n## A header, pooling, Nagle\n\n");
     text.push_str(&small(&published));
     Ok(text)
@@ -55,7 +60,7 @@ pub(crate) fn render(folder: &Path) -> Result<String, FindingsError> {
 const HEAD: &str = "# Findings
 
 Written by `cargo xtask findings` from a real run; nothing in it is typed by hand. `--keep` makes it
-again from the last run's results without measuring.
+again from the last run's results without measuring, and the name of a part measures that part anew.
 
 ";
 

@@ -6,7 +6,7 @@ use measure::verdict::Verdict;
 use super::{find, per_read, shown, shown_ratio, ttft, verdict};
 
 /// The verdicts under which a reader waits.
-const HOLDING: [Verdict; 2] = [Verdict::Held, Verdict::BufferBursts];
+pub(super) const HOLDING: [Verdict; 2] = [Verdict::Held, Verdict::BufferBursts];
 
 /// The published disagreement, from the upstream's HTTP version.
 pub(super) fn reconcile(published: &Document) -> String {

@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use grid::{Column, Entry, Grid};
 pub(crate) use markdown::{
-    published as published_markdown, summary, table as markdown_table, text as markdown_text,
+    protocols as protocols_markdown, published as published_markdown, summary,
+    table as markdown_table, text as markdown_text,
 };
 pub(crate) use source::{Source, read_runs};
 pub(crate) use tables::{Variation, by_preset};

@@ -43,7 +43,9 @@ pub enum Http3Error {
     #[error("the server gave the QUIC connection up ({0})")]
     GivenUp(String),
     /// The peer does not know the connection any more.
-    #[error("the server no longer knows the QUIC connection (a stateless reset: was it restarted?)")]
+    #[error(
+        "the server no longer knows the QUIC connection (a stateless reset: was it restarted?)"
+    )]
     Forgotten,
     /// Nothing came for as long as the peer had said it would keep the connection.
     #[error("the QUIC connection was idle for longer than the server keeps one")]
@@ -108,11 +110,9 @@ pub(super) fn lost(error: &ConnectionError, host: &str) -> Http3Error {
         {
             Http3Error::NoHttp3(host.into())
         }
-        ConnectionError::ConnectionClosed(close) => Http3Error::GivenUp(format!(
-            "{}{}",
-            transport(close.error_code),
-            words(&close.reason)
-        )),
+        ConnectionError::ConnectionClosed(close) => {
+            Http3Error::GivenUp(format!("{}{}", transport(close.error_code), words(&close.reason)))
+        }
         ConnectionError::Reset => Http3Error::Forgotten,
         ConnectionError::TimedOut => Http3Error::Idle,
         ConnectionError::TransportError(error)
@@ -120,9 +120,11 @@ pub(super) fn lost(error: &ConnectionError, host: &str) -> Http3Error {
         {
             Http3Error::NoHttp3(host.into())
         }
-        ConnectionError::TransportError(error) => {
-            Http3Error::Broken(format!("{}{}", transport(error.code), words(error.reason.as_bytes())))
-        }
+        ConnectionError::TransportError(error) => Http3Error::Broken(format!(
+            "{}{}",
+            transport(error.code),
+            words(error.reason.as_bytes())
+        )),
         ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
             Http3Error::Other(error.to_string())
         }

@@ -73,10 +73,7 @@ fn context() -> Context<'static> {
 impl Exchange {
     /// Makes the handshake over the socket, and puts the request on a stream: [`Exchange::reply`]
     /// sends it.
-    pub(crate) fn open(
-        ask: &Ask,
-        socket: &mut impl Socket,
-    ) -> Result<(Exchange, Tls), LineError> {
+    pub(crate) fn open(ask: &Ask, socket: &mut impl Socket) -> Result<(Exchange, Tls), LineError> {
         let secure = ask.secure.as_ref().ok_or(Http3Error::Plain)?;
         let host = secure.name.to_str().into_owned();
         let witness = Witness::of(secure.verifier());
@@ -87,8 +84,8 @@ impl Exchange {
         let crypto = QuicClientConfig::try_from(config)
             .map_err(|error| Http3Error::Other(error.to_string()))?;
         let window = ask.pause.and_then(|pause| pause.window);
-        let mut quic = Quic::new(ask.address, &host, Arc::new(crypto), window)
-            .map_err(Http3Error::Request)?;
+        let mut quic =
+            Quic::new(ask.address, &host, Arc::new(crypto), window).map_err(Http3Error::Request)?;
         let handshake_reads = handshake(&mut quic, ask, &host, &witness, socket)?;
         if quic.alpn().as_deref() != Some(b"h3") {
             return Err(Http3Error::NoHttp3(host).into());
@@ -103,14 +100,14 @@ impl Exchange {
     }
 
     fn ask(ask: &Ask, quic: Quic, host: String) -> Result<Exchange, Http3Error> {
-        let request = request::http3(ask).map_err(|error| Http3Error::Request(error.to_string()))?;
+        let request =
+            request::http3(ask).map_err(|error| Http3Error::Request(error.to_string()))?;
         let quic = Rc::new(RefCell::new(quic));
         let mut builder = h3::client::builder();
         builder.max_field_section_size(MOST_BESIDE).send_grease(false);
         let begun = at_once(builder.build::<_, Streams, Bytes>(Streams(Rc::clone(&quic))));
-        let (connection, mut requests) = begun
-            .ok_or(Http3Error::NoStream)?
-            .map_err(|error| error::of_connection(&error))?;
+        let (connection, mut requests) =
+            begun.ok_or(Http3Error::NoStream)?.map_err(|error| error::of_connection(&error))?;
         let refused = |error: StreamError| Http3Error::Request(error.to_string());
         let stream = at_once(requests.send_request(request));
         let mut stream = stream.ok_or(Http3Error::NoStream)?.map_err(refused)?;
@@ -259,7 +256,8 @@ impl Exchange {
                 Poll::Ready(Ok(None)) => {
                     let quic = self.quic.borrow();
                     if quic.is_finished() && quic.is_within_frame() {
-                        let why = format!("{}: the stream ends within a frame", Code::H3_FRAME_ERROR);
+                        let why =
+                            format!("{}: the stream ends within a frame", Code::H3_FRAME_ERROR);
                         return Err(Http3Error::Broken(why));
                     }
                     self.done = quic.is_finished();
@@ -379,9 +377,7 @@ fn handshake(
     }
     match (quic.lost(), witness.refused()) {
         (None, _) => Ok(reads),
-        (Some(_), Some(refused)) => {
-            Err(tls_error::explain(refused, host, &[], Http::Three).into())
-        }
+        (Some(_), Some(refused)) => Err(tls_error::explain(refused, host, &[], Http::Three).into()),
         (Some(lost), None) => Err(error::lost(lost, host).into()),
     }
 }

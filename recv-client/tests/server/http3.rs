@@ -33,8 +33,7 @@ pub fn quic<F: Future<Output = ()>>(
         runtime.block_on(async move {
             let crypto = QuicServerConfig::try_from(config).unwrap();
             let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
-            let endpoint =
-                quinn::Endpoint::server(config, ([127, 0, 0, 1], 0).into()).unwrap();
+            let endpoint = quinn::Endpoint::server(config, ([127, 0, 0, 1], 0).into()).unwrap();
             told.send(endpoint.local_addr().unwrap()).unwrap();
             let Some(incoming) = endpoint.accept().await else { return };
             let Ok(connection) = incoming.await else { return endpoint.wait_idle().await };
