@@ -33,7 +33,7 @@ impl<B: Buf> Connection<B> for Guarded<quic::Connection> {
         context: &mut Context<'_>,
     ) -> Poll<Result<Self::RecvStream, ConnectionErrorIncoming>> {
         let stream = ready!(Connection::<B>::poll_accept_recv(&mut self.0, context))?;
-        Poll::Ready(Ok(Bounded { stream, limit: Limit::Control(MOST_CONTROL) }))
+        Poll::Ready(Ok(Bounded::new(stream, Limit::Control(MOST_CONTROL))))
     }
 
     fn poll_accept_bidi(
@@ -41,7 +41,7 @@ impl<B: Buf> Connection<B> for Guarded<quic::Connection> {
         context: &mut Context<'_>,
     ) -> Poll<Result<Self::BidiStream, ConnectionErrorIncoming>> {
         let stream = ready!(Connection::<B>::poll_accept_bidi(&mut self.0, context))?;
-        Poll::Ready(Ok(Bounded { stream, limit: Limit::Request(Framing::default()) }))
+        Poll::Ready(Ok(Bounded::new(stream, Limit::Request(Framing::default()))))
     }
 
     fn opener(&self) -> Self::OpenStreams {
@@ -61,7 +61,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Result<Self::BidiStream, StreamErrorIncoming>> {
         let stream = ready!(self.0.poll_open_bidi(context))?;
-        Poll::Ready(Ok(Bounded { stream, limit: Limit::Request(Framing::default()) }))
+        Poll::Ready(Ok(Bounded::new(stream, Limit::Request(Framing::default()))))
     }
 
     fn poll_open_send(
@@ -111,6 +111,17 @@ impl Limit {
 pub(super) struct Bounded<S> {
     stream: S,
     limit: Limit,
+    id: StreamId,
+    /// Whether the library below has the stream in a read that is not over. It must not be asked
+    /// for anything else then: it would panic.
+    reading: bool,
+}
+
+impl<S: RecvStream> Bounded<S> {
+    fn new(stream: S, limit: Limit) -> Bounded<S> {
+        let id = stream.recv_id();
+        Bounded { stream, limit, id, reading: false }
+    }
 }
 
 impl<S: RecvStream<Buf = Bytes>> RecvStream for Bounded<S> {
@@ -120,7 +131,9 @@ impl<S: RecvStream<Buf = Bytes>> RecvStream for Bounded<S> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        let data = ready!(self.stream.poll_data(context))?;
+        let polled = self.stream.poll_data(context);
+        self.reading = polled.is_pending();
+        let data = ready!(polled)?;
         if data.as_ref().is_some_and(|data| !self.limit.allows(data)) {
             self.stream.stop_sending(Code::H3_EXCESSIVE_LOAD.value());
             let error_code = Code::H3_EXCESSIVE_LOAD.value();
@@ -130,11 +143,14 @@ impl<S: RecvStream<Buf = Bytes>> RecvStream for Bounded<S> {
     }
 
     fn stop_sending(&mut self, code: u64) {
-        self.stream.stop_sending(code);
+        // One that is being read is stopped as it is let go.
+        if !self.reading {
+            self.stream.stop_sending(code);
+        }
     }
 
     fn recv_id(&self) -> StreamId {
-        self.stream.recv_id()
+        self.id
     }
 }
 
@@ -165,8 +181,9 @@ impl<B: Buf> BidiStream<B> for Bounded<quic::BidiStream<B>> {
     type RecvStream = Bounded<quic::RecvStream>;
 
     fn split(self) -> (Self::SendStream, Self::RecvStream) {
-        let (send, stream) = self.stream.split();
-        (send, Bounded { stream, limit: self.limit })
+        let Bounded { stream, limit, id, reading } = self;
+        let (send, stream) = stream.split();
+        (send, Bounded { stream, limit, id, reading })
     }
 }
 

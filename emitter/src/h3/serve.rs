@@ -2,6 +2,7 @@
 
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -94,7 +95,8 @@ async fn request(resolver: Resolver, connection: Connection, served: Served) {
     let Ok(Ok((head, stream))) = resolved else { return };
     let (sender, receiver) = stream.split();
     let connection = connection.of_stream(sender.send_id().into_inner());
-    let mut request = head.map(|()| Received { receiver, ended: false });
+    let body = Arc::new(Mutex::new(Receiving { receiver, ended: false }));
+    let mut request = head.map(|()| Received(Arc::clone(&body)));
     let extensions = request.extensions_mut();
     extensions.insert(ConnectInfo(connection.clone()));
     extensions.insert(served.pacer);
@@ -104,6 +106,9 @@ async fn request(resolver: Resolver, connection: Connection, served: Served) {
     if answer(request, sender, served.router, &connection, &unwanted).await.is_none() {
         connection.forget();
     }
+    // Only now: a client whose request has not ended yet, by a few microseconds, is not to be told
+    // that nobody reads on before it has the answer.
+    drop(body);
 }
 
 /// A stream whose answer is being sent.
@@ -202,10 +207,18 @@ async fn hand_over(
     Ok(())
 }
 
-/// A request's body.
-struct Received {
+/// A request's body, as it is read.
+struct Received(Arc<Mutex<Receiving>>);
+
+struct Receiving {
     receiver: Receiver,
     ended: bool,
+}
+
+impl Received {
+    fn lock(&self) -> MutexGuard<'_, Receiving> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl http_body::Body for Received {
@@ -213,27 +226,28 @@ impl http_body::Body for Received {
     type Error = StreamError;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
-        if self.ended {
+        let Receiving { receiver, ended } = &mut *self.lock();
+        if *ended {
             return Poll::Ready(None);
         }
-        let came = match ready!(self.receiver.poll_recv_data(context)) {
+        let came = match ready!(receiver.poll_recv_data(context)) {
             Ok(Some(mut data)) => Some(Ok(Frame::data(data.copy_to_bytes(data.remaining())))),
             Ok(None) => None,
             Err(error) => Some(Err(error)),
         };
-        self.ended = !matches!(came, Some(Ok(_)));
+        *ended = !matches!(came, Some(Ok(_)));
         Poll::Ready(came)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ended
+        self.lock().ended
     }
 }
 
-impl Drop for Received {
+impl Drop for Receiving {
     fn drop(&mut self) {
         if !self.ended {
             // What nobody reads need not be sent; the answer stands (RFC 9114, 4.1).

@@ -38,6 +38,8 @@ struct Followed {
     /// Body bytes that QUIC was given, and those that have left.
     handed: u64,
     left: u64,
+    /// What keeps what was handed over from leaving.
+    held: Option<Refusal>,
 }
 
 #[derive(Debug)]
@@ -58,7 +60,15 @@ impl Streams {
     /// Enters what leaves on a stream from now on into a ledger.
     pub(crate) fn follow(&mut self, stream: u64, follow: Follow) {
         let framing = Framing::default();
-        self.follows.push(Followed { stream, follow, framing, sealed: 0, handed: 0, left: 0 });
+        self.follows.push(Followed {
+            stream,
+            follow,
+            framing,
+            sealed: 0,
+            handed: 0,
+            left: 0,
+            held: None,
+        });
     }
 
     /// A stream that is over before its end has left.
@@ -109,13 +119,14 @@ impl Streams {
     pub(crate) fn no_window(&mut self, stream: u64, at: Stamp) {
         let all = self.data;
         if let Some(followed) = self.followed(stream) {
-            followed.follow.refused(Refusal::Window, at, Some(all));
+            followed.hold(Refusal::Window, at, all);
         }
     }
 
     /// It has room again.
     pub(crate) fn window(&mut self, stream: u64, at: Stamp) {
         if let Some(followed) = self.followed(stream) {
+            followed.held = None;
             followed.follow.taken(at);
         }
     }
@@ -131,7 +142,7 @@ impl Streams {
     pub(super) fn may_have_left(&mut self, stream: u64, at: Stamp) {
         let all = self.data;
         if let Some(followed) = self.followed(stream).filter(|own| own.left < own.handed) {
-            followed.follow.refused(Refusal::Socket, at, Some(all));
+            followed.hold(Refusal::Socket, at, all);
         }
     }
 
@@ -179,7 +190,7 @@ impl Streams {
         let (all, sealed) = (self.data, self.sealed.take());
         for Carried { stream, .. } in sealed.iter().flat_map(|sealed| &sealed.carried) {
             if let Some(followed) = self.followed(*stream) {
-                followed.follow.refused(Refusal::Socket, at, Some(all));
+                followed.hold(Refusal::Socket, at, all);
             }
         }
         self.sealed = sealed;
@@ -197,12 +208,23 @@ impl Streams {
             own.left += data;
             if own.follow.left(data, ended, before, after) {
                 self.follows.swap_remove(at);
+                continue;
+            }
+            // A part of it went; the rest waits on.
+            match own.held.take() {
+                Some(by) if own.left < own.handed => own.hold(by, after, self.data),
+                _ => {}
             }
         }
     }
 }
 
 impl Followed {
+    fn hold(&mut self, by: Refusal, at: Stamp, all: u64) {
+        self.held = Some(by);
+        self.follow.refused(by, at, Some(all));
+    }
+
     /// What of a part of the stream is new; none if nothing is, or what comes before it is missing.
     fn seals(&mut self, offset: u64, data: &[u8], last: bool) -> Option<Carried> {
         let known = usize::try_from(self.sealed.checked_sub(offset)?).ok()?;

@@ -23,7 +23,8 @@ pub(crate) type Stream = RequestStream<h3_quinn::BidiStream<Bytes>, Bytes>;
 /// A connection to an emitter.
 pub(crate) struct Client {
     _endpoint: Endpoint,
-    pub(crate) requests: SendRequest<h3_quinn::OpenStreams, Bytes>,
+    pub(crate) quic: quinn::Connection,
+    requests: SendRequest<h3_quinn::OpenStreams, Bytes>,
     authority: String,
 }
 
@@ -64,9 +65,9 @@ impl Client {
     ) -> Client {
         let (endpoint, quic) = quic(to, authority, &["h3"], transport).await.unwrap();
         let (mut driver, requests) =
-            h3::client::new(h3_quinn::Connection::new(quic)).await.unwrap();
+            h3::client::new(h3_quinn::Connection::new(quic.clone())).await.unwrap();
         tokio::spawn(async move { driver.wait_idle().await });
-        Client { _endpoint: endpoint, requests, authority: to.to_string() }
+        Client { _endpoint: endpoint, quic, requests, authority: to.to_string() }
     }
 
     /// Asks, and waits for the answer's head.
@@ -77,11 +78,31 @@ impl Client {
     }
 
     pub(crate) async fn ask(&mut self, path: &str) -> Stream {
-        let uri = format!("https://{}{path}", self.authority);
-        let request = http::Request::get(uri).header("origin", "https://elsewhere").body(());
-        let mut stream = self.requests.send_request(request.unwrap()).await.unwrap();
+        let mut stream = self.begin("GET", path).await;
         stream.finish().await.unwrap();
         stream
+    }
+
+    async fn begin(&mut self, method: &str, path: &str) -> Stream {
+        let uri = format!("https://{}{path}", self.authority);
+        let request = http::Request::builder().method(method).uri(uri);
+        let request = request.header("origin", "https://elsewhere").body(()).unwrap();
+        self.requests.send_request(request).await.unwrap()
+    }
+
+    /// Posts a body, in two parts, and returns the answer's status.
+    pub(crate) async fn post(&mut self, path: &str, body: &str) -> (http::StatusCode, Stream) {
+        let mut stream = self.begin("POST", path).await;
+        let (first, second) = body.split_at(body.len() / 2);
+        for part in [first, second] {
+            // An answer may come before all was asked for.
+            if stream.send_data(Bytes::copy_from_slice(part.as_bytes())).await.is_err() {
+                break;
+            }
+        }
+        let _ = stream.finish().await;
+        let head = tokio::time::timeout(LIMIT, stream.recv_response()).await;
+        (head.expect("a head in time").unwrap().status(), stream)
     }
 }
 
