@@ -341,7 +341,7 @@ pub(crate) struct Emit {
     /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4700")]
     pub(crate) listen: SocketAddr,
-    /// Speak TLS as well, with HTTP/2 or HTTP/1.1 above it [default address: 127.0.0.1:4743]
+    /// Speak TLS as well, with HTTP/2 or HTTP/1.1 above it, and HTTP/3 over UDP at the same port [default address: 127.0.0.1:4743]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:4743")]
     pub(crate) tls: Option<SocketAddr>,
     /// Memory for ledgers, MiB

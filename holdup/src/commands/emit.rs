@@ -30,7 +30,7 @@ pub(crate) fn run(options: &cli::Emit) -> Outcome {
     say!("emitting on http://{address}/stream (instance {})", emitter.instance());
     say!("for example: curl -N 'http://{address}/stream?frames=41&interval_ms=50&frame_bytes=60'");
     if let Some(address) = emitter.tls_address() {
-        say!("emitting on https://{address}/stream too, with HTTP/2 or HTTP/1.1");
+        say!("emitting on https://{address}/stream too, with HTTP/2, HTTP/1.1, or HTTP/3 over UDP");
     }
     interrupt.wait();
     emitter.stop();
