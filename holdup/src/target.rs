@@ -67,6 +67,11 @@ impl Target {
         self.url.scheme() == "https"
     }
 
+    /// Whether it is asked by HTTP/3.
+    pub(crate) fn is_http3(&self) -> bool {
+        self.http == Http::Three
+    }
+
     /// The same, spoken to in that HTTP, and over TLS with those who are trusted.
     pub(crate) fn spoken(mut self, http: Http, trust: Option<&Trust>) -> Result<Target, Problem> {
         if http == Http::Three && !self.is_secure() {

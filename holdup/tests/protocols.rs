@@ -90,6 +90,14 @@ fn nginx_holds_an_http_1_0_upstream_on_every_protocol_and_its_own_tls_over_http1
 }
 
 #[test]
+fn what_can_speak_http3_is_live_over_it() {
+    let _alone = alone();
+    let Some(document) = measured("caddy,traefik,envoy") else { return };
+    let endpoints = ["direct", "caddy-tls", "traefik-tls", "envoy-tls"];
+    finds(&document, &endpoints.map(|endpoint| (endpoint, "h3", LIVE)));
+}
+
+#[test]
 fn every_engine_sees_haproxy_live_over_http2_and_names_what_was_negotiated() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();

@@ -78,8 +78,10 @@ fn over_socket(
     if ask.http == Http::Three {
         let mut socket = DatagramSocket::connect(ask.address)?;
         let end = within_limit(ask, &mut socket, arrivals, seen, sink);
-        // A connection over datagrams stands when its handshake is done.
-        arrivals.connected = seen.told.transport.tls.as_ref().map(|tls| tls.handshake_done);
+        // A connection over datagrams stands when its handshake is done; where it fails, somebody
+        // is there all the same.
+        let done = seen.told.transport.tls.as_ref().map(|tls| tls.handshake_done);
+        arrivals.connected = done.or(socket.first_heard().map(stamp));
         for datagram in std::mem::take(&mut seen.told.farewell) {
             // Good manners, and no more.
             let _ = socket.send(&datagram);

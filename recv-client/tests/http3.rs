@@ -197,7 +197,7 @@ fn where_there_is_no_http3_it_is_said_and_what_to_do() {
     let gone = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert_eq!(
         failure(&observe(&ask(&authority, gone))),
-        format!("no HTTP/3 at {gone}: nothing listens on that UDP port: ask with --http 2")
+        format!("no HTTP/3 at {gone}: nothing listens on that UDP port (--http 2 asks over TCP)")
     );
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut patient = ask(&authority, silent.local_addr().unwrap());
@@ -208,8 +208,8 @@ fn where_there_is_no_http3_it_is_said_and_what_to_do() {
     assert_eq!(
         line,
         format!(
-            "no HTTP/3 at {}: nothing answered over UDP within 0.4 s (is UDP blocked on the way?): \
-             ask with --http 2",
+            "no HTTP/3 at {}: nothing answered over UDP within 0.4 s; is UDP blocked on the way? \
+             (--http 2 asks over TCP)",
             silent.local_addr().unwrap()
         )
     );
@@ -221,8 +221,10 @@ fn where_there_is_no_http3_it_is_said_and_what_to_do() {
     let named = authority.server_with(&["h3"], |params| {
         *params = rcgen::CertificateParams::new(vec!["a.example".into()]).unwrap();
     });
+    let refused = observe(&ask(&authority, quic(named, |_| async {})));
+    assert!(refused.arrivals.connected.is_some(), "somebody is there");
     assert_eq!(
-        failure(&observe(&ask(&authority, quic(named, |_| async {})))),
+        failure(&refused),
         "the certificate that 127.0.0.1 shows is for a.example, not for 127.0.0.1"
     );
     let plain = Ask { http: Http::Three, ..bounded(gone) };

@@ -25,6 +25,7 @@ pub struct DatagramSocket {
     socket: UdpSocket,
     control: Vec<u8>,
     waits: Option<Duration>,
+    heard: Option<Moment>,
 }
 
 impl DatagramSocket {
@@ -45,7 +46,12 @@ impl DatagramSocket {
         let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(KERNEL_BUFFER);
         #[cfg(target_os = "linux")]
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        Ok(DatagramSocket { socket, control: nix::cmsg_space!(TimeSpec), waits: None })
+        Ok(DatagramSocket { socket, control: nix::cmsg_space!(TimeSpec), waits: None, heard: None })
+    }
+
+    /// When the first datagram came.
+    pub fn first_heard(&self) -> Option<Moment> {
+        self.heard
     }
 
     fn receive(&mut self, buffer: &mut [u8], flags: MsgFlags) -> io::Result<Read> {
@@ -62,6 +68,7 @@ impl DatagramSocket {
             match result {
                 Ok(message) => {
                     let (at, kernel) = Moment::now_with_wall(stamp(&message));
+                    self.heard.get_or_insert(at);
                     return Ok(Read { bytes: message.bytes, entered, at, kernel });
                 }
                 Err(nix::errno::Errno::EINTR) => {}

@@ -226,7 +226,10 @@ fn nothing(seen: &Seen<'_>) -> (Kind, String) {
     };
     match &arrivals.end {
         End::Failed { what } if arrivals.connected.is_none() => {
-            (Kind::Unreachable, format!("{what}{other}: check that it runs, and the address"))
+            // Over UDP the line itself says what to try.
+            let advice =
+                if seen.target.is_http3() { "" } else { ": check that it runs, and the address" };
+            (Kind::Unreachable, format!("{what}{other}{advice}"))
         }
         End::Failed { what } if seen.target.is_secure() && !seen.shaken => {
             (Kind::Tls, what.clone())

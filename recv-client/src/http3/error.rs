@@ -17,8 +17,8 @@ pub enum Http3Error {
     Plain,
     /// Nothing came over UDP.
     #[error(
-        "no HTTP/3 at {at}: nothing answered over UDP within {} s (is UDP blocked on the way?): ask \
-         with --http 2",
+        "no HTTP/3 at {at}: nothing answered over UDP within {} s; is UDP blocked on the way? \
+         (--http 2 asks over TCP)",
         .patience.as_secs_f32()
     )]
     Silent {
@@ -28,7 +28,7 @@ pub enum Http3Error {
         patience: Duration,
     },
     /// The machine says that nobody listens.
-    #[error("no HTTP/3 at {0}: nothing listens on that UDP port: ask with --http 2")]
+    #[error("no HTTP/3 at {0}: nothing listens on that UDP port (--http 2 asks over TCP)")]
     Refused(String),
     /// QUIC, but not for HTTP/3.
     #[error("{0} speaks QUIC but not HTTP/3 (no h3 by ALPN): ask with --http 2")]
