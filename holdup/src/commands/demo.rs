@@ -4,8 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 
 use emitter::{Config, Emitter, StartError};
+use measure::page::Settings;
 use measure::plan;
 use measure::story::STORIES;
+use measure::transport::ClientProtocol;
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
@@ -31,7 +33,9 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
         // What the page's stories are about runs, too, and what the same lanes are over TLS; it
         // shows when it is asked for.
         let told = STORIES.iter().flat_map(|story| story.settings().endpoints);
-        let over_tls = plan::endpoints_of("protocols", &[]).map_err(Problem::usage)?;
+        let over_tls =
+            Settings { protocol: Some(ClientProtocol::Http2), ..Settings::default() }.names();
+        let over_tls = over_tls.map_err(Problem::usage)?;
         for name in told.chain(over_tls) {
             if !names.contains(&name) {
                 names.push(name);
