@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose,
-    PKCS_ECDSA_P256_SHA256, SanType,
+    PublicKeyData as _, PKCS_ECDSA_P256_SHA256, SanType,
 };
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -89,6 +89,11 @@ impl Leaf {
     /// The certificate, in DER: its hash pins it.
     pub fn certificate_der(&self) -> &[u8] {
         &self.certificate
+    }
+
+    /// The public key with its algorithm, in DER (`SubjectPublicKeyInfo`): its hash pins the key.
+    pub fn public_key_der(&self) -> Vec<u8> {
+        self.key.subject_public_key_info()
     }
 
     /// Writes the PEM files into a folder, readable by the owner only.

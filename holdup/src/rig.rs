@@ -15,15 +15,20 @@ use measure::transport::ClientProtocol;
 use proxies::source::Docker;
 use proxies::{Probe, Proxies, Running, Source, StartOptions};
 
+use tap::datagrams::Passed;
 use tap::record::Records;
 use tap::sealed::Sealed;
-use tap::{Behaviour, Tap};
+use tap::{Behaviour, DatagramTap, Tap};
 
 use crate::cli;
 use crate::exit::Problem;
 use crate::machine;
 use crate::own_config;
 use crate::secured::Secured;
+
+/// The last part of the first loopback address that a tap for HTTP/3 has to itself: 127.0.0.1 is
+/// everybody's.
+const OWN_HOSTS: u8 = 2;
 
 /// Everything between reader and emitter, running.
 pub(crate) struct Rig {
@@ -37,6 +42,8 @@ pub(crate) struct Rig {
     /// Endpoints that speak TLS.
     tls: Vec<String>,
     taps: Vec<Tapped>,
+    /// What passes datagrams on for HTTP/3, by endpoint.
+    datagrams: Vec<(String, DatagramTap)>,
     probes: BTreeMap<String, Probe>,
     // Held so that they run; dropped with the rig.
     _running: Vec<Running>,
@@ -100,6 +107,7 @@ impl Rig {
             leaf: secured.map(|(_, secured)| secured.leaf()),
             tls: Vec::new(),
             taps: Vec::new(),
+            datagrams: Vec::new(),
             probes: BTreeMap::new(),
             _running: Vec::new(),
         };
@@ -204,6 +212,32 @@ impl Rig {
         Ok(())
     }
 
+    /// Puts taps for HTTP/3 before those of the endpoints that run, which speak it over UDP at the
+    /// port of their TLS. Each has a loopback address of its own: a browser is told which of its
+    /// hosts to ask by HTTP/3, Firefox by the name alone.
+    pub(crate) fn tap_datagrams(&mut self, endpoints: &[String]) -> std::io::Result<()> {
+        let direct = self.direct_tls;
+        for (own, name) in (OWN_HOSTS..=u8::MAX).zip(endpoints) {
+            let upstream = if name == DIRECT { direct } else { self.address(name) };
+            if let Some(upstream) = upstream {
+                let listen = (Ipv4Addr::new(127, 0, 0, own), 0).into();
+                self.datagrams.push((name.clone(), DatagramTap::start(listen, upstream)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the taps for HTTP/3 listen.
+    pub(crate) fn over_quic(&self) -> Vec<SocketAddr> {
+        self.datagrams.iter().map(|(_, tap)| tap.address()).collect()
+    }
+
+    /// What passed on an endpoint's way of HTTP/3.
+    pub(crate) fn passed(&self, endpoint: &str) -> Option<&Passed> {
+        let own = self.datagrams.iter().find(|(name, _)| name == endpoint);
+        own.map(|(_, tap)| tap.passed())
+    }
+
     /// The lanes as a page on `host` reaches them.
     pub(crate) fn lanes(&self, emitter: &Emitter, host: &str, mss: Option<u32>) -> Lanes {
         let lane = |endpoint: &Endpoint| Lane {
@@ -219,7 +253,15 @@ impl Rig {
                         if own.tls { "s" } else { "" },
                         own.tap.address().port()
                     ),
+                    quic: false,
                 })
+                .chain(self.datagrams.iter().filter(|(name, _)| *name == endpoint.name).map(
+                    |(_, tap)| Way {
+                        mss: None,
+                        origin: format!("https://{}", tap.address()),
+                        quic: true,
+                    },
+                ))
                 .collect(),
         };
         Lanes {

@@ -4,9 +4,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use certs::{Authority, Leaf};
 use emitter::Tls;
 use recv_client::{Secure, Trust};
+use sha2::{Digest as _, Sha256};
 
 use crate::authority;
 use crate::exit::Problem;
@@ -52,6 +55,13 @@ impl Secured {
     /// What a proxy shows.
     pub(crate) fn leaf(&self) -> Arc<Leaf> {
         Arc::clone(&self.leaf)
+    }
+
+    /// The hashes of the keys that the emitter and the proxies show, as a browser is told to accept
+    /// them: SHA-256 in base64.
+    pub(crate) fn pins(&self, emitter: &Tls) -> Vec<String> {
+        let pin = |leaf: &Leaf| BASE64_STANDARD.encode(Sha256::digest(leaf.public_key_der()));
+        vec![pin(&emitter.leaf), pin(&self.leaf)]
     }
 
     /// For the native reader.

@@ -49,7 +49,7 @@ fn table(document: &Document, rows: &[&CellResult], variation: &Variation) -> St
     let differ = rows.iter().any(|row| !variation.words(&row.cell).is_empty());
     let mut header = vec!["endpoint", "version"];
     header.extend(differ.then_some("differs in"));
-    let negotiated = browser && rows.iter().any(|row| row.cell.request.is_tls());
+    let negotiated = browser && rows.iter().any(|row| row.cell.request.is_secure());
     header.extend(negotiated.then_some("negotiated"));
     header.extend(["runs", "TTFT", "gap", "max gap"]);
     header.extend(if browser {

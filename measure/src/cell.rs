@@ -11,6 +11,16 @@ use crate::units::Span;
 /// The endpoint without a proxy. It is in every plan: the control.
 pub const DIRECT: &str = "direct";
 
+/// How the names of endpoints end that are others with TLS in front.
+const TLS: &str = "-tls";
+
+/// The endpoint that speaks a protocol, of those that differ in that alone: `haproxy`, and
+/// `haproxy-tls`.
+pub(crate) fn speaking(endpoint: &str, protocol: ClientProtocol) -> String {
+    let plain = endpoint.strip_suffix(TLS).unwrap_or(endpoint);
+    if protocol.is_secure() && plain != DIRECT { [plain, TLS].concat() } else { plain.into() }
+}
+
 /// Which headers a native reader sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,6 +113,16 @@ impl Request {
     /// Whether it goes over TLS on a TCP connection.
     pub fn is_tls(&self) -> bool {
         self.protocol().is_some_and(ClientProtocol::is_tls)
+    }
+
+    /// Whether the server has to show a certificate.
+    pub fn is_secure(&self) -> bool {
+        self.protocol().is_some_and(ClientProtocol::is_secure)
+    }
+
+    /// Whether it goes over QUIC, in datagrams.
+    pub fn is_quic(&self) -> bool {
+        self.protocol() == Some(ClientProtocol::Http3)
     }
 
     /// HTTP/1.1 with plain headers and no `Accept-Encoding`.

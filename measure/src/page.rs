@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Reader};
-use crate::cell::{Cell, DIRECT};
+use crate::cell::{Cell, speaking};
 use crate::plan::{self, MAX_ROUNDS, PRESETS, Plan, ReaderProfile, UnknownPreset};
 use crate::results::{Browser, Endpoint};
 use crate::script::{Script, ScriptError};
@@ -20,8 +20,6 @@ const MIN_MSS: u64 = 88;
 const MAX_MSS: u64 = 32_755;
 /// Longest that a page may be made to work after a delivery: it cannot be stopped meanwhile.
 pub const MAX_BUSY_MS: u64 = 2_000;
-/// How the names of endpoints end that are others with TLS in front.
-const TLS: &str = "-tls";
 
 /// One lane: a way to the emitter as the page reaches it, through its tap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +33,7 @@ pub struct Lane {
 impl Lane {
     /// The origin of the way that a cell takes: with its segment size, over TLS or not.
     pub fn origin(&self, cell: &Cell) -> Option<&str> {
-        let tls = cell.request.is_tls();
-        let fits = |way: &&Way| way.mss == cell.link.mss && way.is_tls() == tls;
+        let fits = |way: &&Way| way.speaks(cell) && (way.quic || way.mss == cell.link.mss);
         self.ways.iter().find(fits).map(|way| way.origin.as_str())
     }
 }
@@ -49,11 +46,16 @@ pub struct Way {
     /// The tap's origin, such as `http://127.0.0.1:4711`; of a scheme with TLS where the lane
     /// speaks it.
     pub origin: String,
+    /// Whether it leads to HTTP/3, over datagrams, and to nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quic: bool,
 }
 
 impl Way {
-    fn is_tls(&self) -> bool {
-        self.origin.starts_with("https")
+    /// Whether what a cell asks over goes this way.
+    fn speaks(&self, cell: &Cell) -> bool {
+        let secure = self.origin.starts_with("https");
+        (secure, self.quic) == (cell.request.is_secure(), cell.request.is_quic())
     }
 }
 
@@ -123,6 +125,9 @@ pub struct Settings {
     pub engine: Option<String>,
     /// What every browser cell is asked over, instead of what the preset says.
     pub protocol: Option<ClientProtocol>,
+    /// Whether this browser was started so that it speaks HTTP/3 where a way leads to nothing else.
+    /// No other browser can be asked for it: it would take what is offered over TCP.
+    pub quic: bool,
     /// Segment size instead of the lanes' own; the inner value is absent for loopback's.
     pub mss: Option<Option<u32>>,
     /// How long the page works after each delivery, on purpose, instead of the preset's own.
@@ -149,7 +154,7 @@ pub enum SettingsError {
     #[error("no reader is called {0:?}: known are eventsource, fetch, fetch-worker, recv")]
     Reader(String),
     /// Not a protocol that a browser can be made to speak.
-    #[error("no protocol is called {0:?}: browsers speak http/1.1 and h2")]
+    #[error("no protocol is called {0:?}: browsers speak http/1.1, h2, and h3 where they are told to")]
     Protocol(String),
     /// Nobody to ask over it.
     #[error("no lane here speaks {0}")]
@@ -190,6 +195,7 @@ impl Default for Settings {
             session: None,
             engine: None,
             protocol: None,
+            quic: false,
             mss: None,
             busy: None,
             at_once: false,
@@ -254,6 +260,7 @@ impl Settings {
                     settings.protocol =
                         Some(known.ok_or_else(|| SettingsError::Protocol(short(value)))?);
                 }
+                "quic" => settings.quic = value != "0",
                 "mss" if value == "loopback" => settings.mss = Some(None),
                 "mss" => {
                     settings.mss = Some(Some(number("mss", value, MIN_MSS, MAX_MSS)? as u32));
@@ -302,6 +309,9 @@ impl Settings {
         if let Some(busy) = self.busy {
             query.push(("busy_ms", (busy.as_micros() / 1_000).to_string()));
         }
+        if self.quic {
+            query.push(("quic", "1".into()));
+        }
         if self.at_once {
             query.push(("at_once", "1".into()));
         }
@@ -337,8 +347,14 @@ impl Settings {
     /// When a named endpoint does not exist.
     pub fn plan(&self, lanes: &Lanes) -> Result<Plan, SettingsError> {
         let all: Vec<&str> = lanes.lanes.iter().map(|lane| lane.endpoint.name.as_str()).collect();
-        if let Some(unknown) = self.endpoints.iter().find(|name| !all.contains(&name.as_str())) {
-            return Err(SettingsError::Endpoint(unknown.clone(), all.join(", ")));
+        let asked = self.endpoints.iter().map(|name| match self.protocol {
+            Some(protocol) => speaking(name, protocol),
+            None => name.clone(),
+        });
+        for name in asked {
+            if !all.contains(&name.as_str()) {
+                return Err(SettingsError::Endpoint(name, all.join(", ")));
+            }
         }
         let mss = self.mss.unwrap_or(lanes.mss);
         let readers: Vec<ReaderProfile> = self
@@ -352,18 +368,17 @@ impl Settings {
         let mut plan =
             Plan::preset(&self.preset, &self.endpoints, &readers, mss, self.runs, self.seed)?;
         if let Some(protocol) = self.protocol {
-            // Whoever was named is missed where it does not speak it.
-            for name in self.endpoints.iter().map(|name| speaking(name, protocol)) {
-                if !all.contains(&name.as_str()) {
-                    return Err(SettingsError::Endpoint(name, all.join(", ")));
-                }
-            }
             for cell in &mut plan.cells {
                 cell.endpoint = speaking(&cell.endpoint, protocol);
+                let was_quic = cell.request.is_quic();
                 cell.request.client_protocol = protocol.name().into();
+                if cell.request.is_quic() != was_quic {
+                    // Datagrams have no segments.
+                    cell.link.mss = if was_quic { mss } else { None };
+                }
             }
         }
-        plan.cells.retain(|cell| lanes.runs(cell));
+        plan.cells.retain(|cell| lanes.runs(cell) && (self.quic || !cell.request.is_quic()));
         if let (Some(protocol), true) = (self.protocol, plan.cells.is_empty()) {
             return Err(SettingsError::NotSpoken(protocol.name()));
         }
@@ -373,9 +388,8 @@ impl Settings {
             };
             let of_lane = lanes.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint);
             let ways = of_lane.map_or(&[][..], |lane| &lane.ways);
-            let tls = cell.request.is_tls();
             let there: Vec<String> =
-                ways.iter().filter(|way| way.is_tls() == tls).map(|way| text(way.mss)).collect();
+                ways.iter().filter(|way| way.speaks(cell)).map(|way| text(way.mss)).collect();
             return Err(SettingsError::Segment(text(cell.link.mss), there.join(", ")));
         }
         for cell in &mut plan.cells {
@@ -407,9 +421,8 @@ impl Settings {
 impl Lanes {
     /// Whether a cell's endpoint is there and started, and speaks TLS where the cell does.
     fn runs(&self, cell: &Cell) -> bool {
-        let tls = cell.request.is_tls();
         let mut of_name = self.lanes.iter().filter(|lane| lane.endpoint.name == cell.endpoint);
-        of_name.any(|lane| lane.ways.iter().any(|way| way.is_tls() == tls))
+        of_name.any(|lane| lane.ways.iter().any(|way| way.speaks(cell)))
     }
 
     /// Whether a cell's endpoint can be reached over its link.
@@ -417,13 +430,6 @@ impl Lanes {
         let lane = self.lanes.iter().find(|lane| lane.endpoint.name == cell.endpoint);
         lane.is_some_and(|lane| lane.origin(cell).is_some())
     }
-}
-
-/// The endpoint that speaks a protocol, of those that differ in that alone: `haproxy`, and
-/// `haproxy-tls`.
-fn speaking(endpoint: &str, protocol: ClientProtocol) -> String {
-    let plain = endpoint.strip_suffix(TLS).unwrap_or(endpoint);
-    if protocol.is_tls() && plain != DIRECT { [plain, TLS].concat() } else { plain.into() }
 }
 
 fn number(what: &'static str, value: &str, min: u64, max: u64) -> Result<u64, SettingsError> {

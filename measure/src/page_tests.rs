@@ -6,7 +6,7 @@ fn lanes() -> Lanes {
     let lane = |name: &str, origin: Option<&str>| Lane {
         endpoint: Endpoint { name: name.into(), ..Endpoint::direct() },
         ways: origin
-            .map(|origin| Way { mss: Some(1448), origin: origin.into() })
+            .map(|origin| Way { mss: Some(1448), origin: origin.into(), quic: false })
             .into_iter()
             .collect(),
     };
@@ -93,7 +93,7 @@ fn what_cannot_be_followed_is_named() {
 
 /// The lanes with TLS before the control and HAProxy.
 fn with_tls(mut lanes: Lanes) -> Lanes {
-    let secure = Way { mss: Some(1448), origin: "https://127.0.0.1:3".into() };
+    let secure = Way { mss: Some(1448), origin: "https://127.0.0.1:3".into(), quic: false };
     lanes.lanes[0].ways.push(secure.clone());
     let mut of_haproxy = lanes.lanes[1].clone();
     of_haproxy.endpoint.name = "haproxy-tls".into();
@@ -118,7 +118,7 @@ fn any_plan_can_be_asked_over_another_protocol() {
     assert_eq!(settings.names().unwrap(), ["direct", "haproxy-tls"]);
     // The other way round, and of a preset that has both every cell once.
     assert_eq!(over("http/1.1", "haproxy-tls").plan(&lanes).unwrap().endpoints()[1], "haproxy");
-    let both = Settings { preset: "protocols".into(), ..over("h2", "haproxy") };
+    let both = Settings { preset: "protocols".into(), ..over("h2", "haproxy,haproxy-tls") };
     assert_eq!(both.plan(&lanes).unwrap().cells.len(), 2 * 2, "two endpoints, two readers");
     assert_eq!(both.names().unwrap(), ["direct", "haproxy-tls"]);
     // Who does not speak it is said to be missing.
@@ -131,7 +131,7 @@ fn any_plan_can_be_asked_over_another_protocol() {
         assert!(error.starts_with(why), "{error}");
     }
     let error = Settings::from_query([("protocol", "h2c")]).unwrap_err().to_string();
-    assert_eq!(error, "no protocol is called \"h2c\": browsers speak http/1.1 and h2");
+    assert_eq!(error, "no protocol is called \"h2c\": browsers speak http/1.1, h2, and h3 where they are told to");
 }
 
 #[test]

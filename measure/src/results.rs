@@ -346,7 +346,7 @@ fn judge(cell: &Cell, run: &RunRecord, unclean: Option<&String>, guards: &Guards
         measurement.forget_page_figures();
         own_holds.clear();
     }
-    if !cell.request.is_tls() || wire.is_some() {
+    if !cell.request.is_secure() || wire.is_some() {
         own_holds.clear();
     }
     let exclusion = guards

@@ -4,12 +4,15 @@
 //!
 //! A tap forwards first and understands HTTP afterwards: [`relay`] moves bytes, [`record`] joins
 //! them to runs, [`behaviour`] is what a relay does with the answer's bytes in between.
-//! Before TLS nothing is understood: [`sealed`] notes sizes and times.
+//! Before TLS nothing is understood: [`sealed`] notes sizes and times, and so does [`datagrams`] of
+//! what HTTP/3 sends.
 
 pub mod behaviour;
+pub mod datagrams;
 pub mod record;
 pub mod relay;
 pub mod sealed;
 
 pub use behaviour::Behaviour;
+pub use datagrams::DatagramTap;
 pub use relay::Tap;

@@ -155,8 +155,8 @@ fn lanes_are_read_as_serde_writes_them() {
             Lane {
                 endpoint: Endpoint::direct(),
                 ways: vec![
-                    Way { mss: Some(1448), origin: "http://127.0.0.1:1".into() },
-                    Way { mss: None, origin: "http://127.0.0.1:2".into() },
+                    Way { mss: Some(1448), origin: "http://127.0.0.1:1".into(), quic: false },
+                    Way { mss: None, origin: "http://127.0.0.1:2".into(), quic: false },
                 ],
             },
             Lane { endpoint: proxy, ways: Vec::new() },

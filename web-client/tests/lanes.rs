@@ -21,7 +21,7 @@ fn lanes(not_running: &[&str]) -> Lanes {
     }
     let lane = |name: &String| {
         let failed = not_running.contains(&name.as_str());
-        let way = Way { mss: Some(1448), origin: "http://127.0.0.1:1".into() };
+        let way = Way { mss: Some(1448), origin: "http://127.0.0.1:1".into(), quic: false };
         Lane {
             endpoint: Endpoint {
                 name: name.clone(),

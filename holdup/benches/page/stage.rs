@@ -68,7 +68,7 @@ impl Stage {
                 .map_err(|error| error.to_string())?;
             let origin = format!("http://{}", tap.address());
             let endpoint = Endpoint { name, ..Endpoint::direct() };
-            all.push(Lane { endpoint, ways: vec![Way { mss, origin }] });
+            all.push(Lane { endpoint, ways: vec![Way { mss, origin, quic: false }] });
             lock(&shared.taps).push(tap);
         }
         let lanes = Lanes {

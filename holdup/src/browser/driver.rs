@@ -9,7 +9,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use proxies::supervise::{Command, Supervised, Supervisor};
 
 use crate::browser::display::Display;
-use crate::browser::engine::{Engine, Found, Place};
+use crate::browser::engine::{Engine, Found, Place, Quic};
 use crate::browser::error::{DriverError, no_answer, no_session, too_late};
 use crate::browser::service::Service;
 
@@ -35,11 +35,12 @@ struct Own {
 
 impl Driver {
     /// Starts driver and browser. With `own_windows` the browser's window can be made as narrow
-    /// as a phone for pictures.
+    /// as a phone for pictures. It speaks HTTP/3 where `quic` says.
     pub(crate) async fn start(
         engine: Engine,
         found: &Found,
         own_windows: bool,
+        quic: Option<&Quic>,
     ) -> Result<Driver, DriverError> {
         let (own, service) = Own::start(engine, found, own_windows).await?;
         let profile = own._scratch.path().join("profile");
@@ -47,6 +48,7 @@ impl Driver {
             profile: Some(&profile),
             browser: found.browser.as_deref(),
             root: nix::unistd::geteuid().is_root(),
+            quic,
         };
         let session = session(engine, &service, place).await;
         let client = session.map_err(|why| DriverError::Session {

@@ -1,6 +1,7 @@
 //! The engines: their drivers, what a session of theirs asks for, and how to get them.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -35,6 +36,18 @@ pub(crate) struct Place<'a> {
     pub(crate) browser: Option<&'a Path>,
     /// Whether the driver runs as root.
     pub(crate) root: bool,
+    /// Where it is to speak HTTP/3.
+    pub(crate) quic: Option<&'a Quic>,
+}
+
+/// Where a browser is to speak HTTP/3, which it would not do by itself with a server that nobody
+/// vouches for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quic {
+    /// Hosts of their own, each with the port at which it is asked so and by nothing else.
+    pub(crate) origins: Vec<SocketAddr>,
+    /// SHA-256 of the keys that are shown there, in base64.
+    pub(crate) pins: Vec<String>,
 }
 
 impl Engine {
@@ -97,6 +110,11 @@ impl Engine {
         self == Engine::Webkit
     }
 
+    /// Whether it can be told to speak HTTP/3. WebKitGTK has none.
+    pub(crate) fn speaks_quic(self) -> bool {
+        self != Engine::Webkit
+    }
+
     /// Arguments that make the driver listen on a port. With `own_windows` pictures may later
     /// change the browser's own window, which Firefox does not allow otherwise.
     pub(crate) fn driver_arguments(self, port: u16, own_windows: bool) -> Vec<OsString> {
@@ -118,6 +136,9 @@ impl Engine {
                 if let Some(browser) = place.browser {
                     options["binary"] = json!(browser);
                 }
+                if let Some(quic) = place.quic {
+                    options["prefs"] = mappings(quic);
+                }
                 Some(("moz:firefoxOptions", options))
             }
             // A service elsewhere knows where its own is.
@@ -138,7 +159,6 @@ fn chromium(place: Place<'_>) -> Value {
     let mut arguments: Vec<String> = [
         "--headless",
         "--disable-gpu",
-        "--disable-quic",
         "--no-first-run",
         "--disable-background-networking",
         "--disable-component-update",
@@ -147,12 +167,33 @@ fn chromium(place: Place<'_>) -> Value {
     ]
     .map(String::from)
     .into();
+    match place.quic {
+        None => arguments.push("--disable-quic".into()),
+        Some(quic) => {
+            let origins: Vec<String> = quic.origins.iter().map(SocketAddr::to_string).collect();
+            arguments.push(format!("--origin-to-force-quic-on={}", origins.join(",")));
+            let pins = quic.pins.join(",");
+            arguments.push(format!("--ignore-certificate-errors-spki-list={pins}"));
+        }
+    }
     arguments.extend(place.profile.map(|folder| format!("--user-data-dir={}", folder.display())));
     if place.root {
         // Chromium refuses to start as root with its sandbox.
         arguments.push("--no-sandbox".into());
     }
     json!({ "args": arguments })
+}
+
+/// What makes Firefox speak HTTP/3 with these hosts: it knows them by their names alone.
+fn mappings(quic: &Quic) -> Value {
+    let mapping = |origin: &SocketAddr| format!("{};h3=:{}", origin.ip(), origin.port());
+    let mappings: Vec<String> = quic.origins.iter().map(mapping).collect();
+    json!({
+        "network.http.http3.alt-svc-mapping-for-testing": mappings.join(","),
+        "network.http.http3.force-use-alt-svc-mapping-for-testing": true,
+        // An authority of the person's own must not switch it off.
+        "network.http.http3.disable_when_third_party_roots_found": false,
+    })
 }
 
 /// Driver and browser of an engine, as they were found.
@@ -188,6 +229,30 @@ mod tests {
         }
         let wanted = Engine::Firefox.capabilities(place);
         assert_eq!(wanted["moz:firefoxOptions"].to_string(), r#"{"args":["-headless"]}"#);
+    }
+
+    #[test]
+    fn http3_is_spoken_where_it_is_wanted_and_nowhere_else() {
+        let quic = Quic {
+            origins: vec!["127.0.0.2:4".parse().unwrap(), "127.0.0.3:5".parse().unwrap()],
+            pins: vec!["a=".into(), "b=".into()],
+        };
+        let said = |engine: Engine, quic| {
+            Value::Object(engine.capabilities(Place { quic, ..Place::default() })).to_string()
+        };
+        let told = said(Engine::Chromium, Some(&quic));
+        for part in [
+            "--origin-to-force-quic-on=127.0.0.2:4,127.0.0.3:5\"",
+            "--ignore-certificate-errors-spki-list=a=,b=\"",
+        ] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert!(!told.contains("--disable-quic"));
+        assert!(said(Engine::Chromium, None).contains("--disable-quic"));
+        let told = said(Engine::Firefox, Some(&quic));
+        assert!(told.contains("\"127.0.0.2;h3=:4,127.0.0.3;h3=:5\""), "{told}");
+        assert!(!said(Engine::Firefox, None).contains("http3"));
+        assert_eq!(said(Engine::Webkit, Some(&quic)), said(Engine::Webkit, None));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod picture;
 mod service;
 
 pub(crate) use driver::Driver;
-pub(crate) use engine::{Engine, Found, Wanted};
+pub(crate) use engine::{Engine, Found, Quic, Wanted};
 pub(crate) use error::DriverError;
 pub(crate) use find::Places;
 pub(crate) use service::Service;

@@ -116,8 +116,12 @@ impl Plan {
                 (true, _) => endpoints.extend(group.endpoints),
                 (false, "published" | "protocols") => {
                     // Whoever names an endpoint means it with TLS in front too, and with
-                    // another protocol behind.
+                    // another protocol behind; whoever names TLS means what is named.
+                    let exactly = asked.iter().any(|name| name.ends_with("-tls"));
                     let named = |name: &&&str| {
+                        if exactly {
+                            return asked.contains(*name);
+                        }
                         let plain = name.strip_suffix("-tls").unwrap_or(name);
                         let stock = plain.strip_suffix("-h2c").unwrap_or(plain);
                         [**name, plain, stock].iter().any(|name| asked.contains(name))
@@ -130,10 +134,9 @@ impl Plan {
             if group.also_plain && readers.iter().any(|own| *own == ReaderProfile::confirming()) {
                 profiles.push(ReaderProfile::recv());
             }
-            // A browser that is offered HTTP/2 takes it: nothing else can be asked of it. No page
-            // plays HTTP/3 yet.
-            let played = |own: ClientProtocol| own.in_browser() && own != ClientProtocol::Http3;
-            let spoken = group.protocols.iter().filter(|own| native || played(**own));
+            // A browser that is offered HTTP/2 takes it: nothing else can be asked of it. Where it
+            // is told to, it speaks HTTP/3.
+            let spoken = group.protocols.iter().filter(|own| native || own.in_browser());
             let asks = spoken.flat_map(|protocol| {
                 let scripts = group.scripts.iter().map(move |script| (*protocol, script));
                 scripts.flat_map(|(protocol, script)| {

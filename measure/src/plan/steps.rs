@@ -130,7 +130,7 @@ mod tests {
             plan.cells.iter().map(|cell| cell.request.client_protocol.as_str()).collect();
         spoken.sort_unstable();
         spoken.dedup();
-        assert_eq!(spoken, ["h2", "http/1.1"]);
+        assert_eq!(spoken, ["h2", "h3", "http/1.1"]);
         for native in plan.cells.iter().filter(|cell| cell.reader == Reader::Recv) {
             let confirmed: Vec<&Cell> =
                 plan.cells.iter().filter(|cell| native.confirms(cell)).collect();

@@ -212,6 +212,7 @@ fn lanes_of(json: &Json) -> Lanes {
             ways: lane.list("ways", |way| Way {
                 mss: way.small_if_any("mss"),
                 origin: way.text("origin"),
+                quic: way.get("quic").is_some(),
             }),
         }),
     }

@@ -82,7 +82,7 @@ pub(crate) fn document_of(cells: Vec<CellResult>) -> Document {
 
 /// What stands behind the page: two lanes with two ways each, and one that is down.
 pub(crate) fn lanes() -> Lanes {
-    let way = |mss| Way { mss, origin: "http://127.0.0.1:1".into() };
+    let way = |mss| Way { mss, origin: "http://127.0.0.1:1".into(), quic: false };
     let lane =
         |name: &str| Lane { endpoint: endpoint(name), ways: vec![way(Some(1_448)), way(None)] };
     let down = Endpoint { failed: Some("port 80 is taken".into()), ..endpoint("envoy") };

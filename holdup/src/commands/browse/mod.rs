@@ -18,7 +18,7 @@ use measure::page::{Settings, SettingsError};
 use measure::plan::{NATIVE_PRESETS, PRESETS, Plan, ReaderProfile, UnknownPreset};
 use measure::transport::ClientProtocol;
 
-use crate::browser::{Engine, Places};
+use crate::browser::{Engine, Places, Quic};
 use crate::commands::demo::{host, near};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
@@ -64,6 +64,7 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let over_https = options.page_over == cli::Scheme::Https;
     let secured = (over_https || speaks_tls(&settings)?).then(Secured::in_memory).transpose()?;
     let tls = secured.as_ref().map(|secured| secured.port(Some(listen))).transpose()?;
+    let pins = secured.as_ref().zip(tls.as_ref()).map(|(secured, tls)| secured.pins(tls));
     let emitter =
         Emitter::start(Config { listen, tls, assets, more: page.router(), ..Config::loopback() })
             .map_err(Problem::nothing)?;
@@ -72,6 +73,11 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
     let with = emitter.tls_address().map(here).zip(secured.as_ref());
     let mut rig = Rig::start_secured(&proxies, &names, here(address), with);
     rig.tap(address.ip(), options.rig.mss.0).map_err(Problem::nothing)?;
+    // Where the browsers' flags are ours to set.
+    let over_quic = if options.webdriver.is_none() { over_quic(&settings)? } else { Vec::new() };
+    rig.tap_datagrams(&over_quic).map_err(Problem::nothing)?;
+    let quic = pins.filter(|_| !over_quic.is_empty());
+    let quic = quic.map(|pins| Quic { origins: rig.over_quic(), pins });
     let host = host(options.public_host.as_deref(), address.ip());
     let lanes = rig.lanes(&emitter, &host, options.rig.mss.0);
     page.tell(lanes.clone(), &rig, &emitter, here(address), secured.as_ref());
@@ -91,10 +97,17 @@ pub(crate) fn run(options: &cli::Browse) -> Outcome {
         },
         settings: &settings,
         screenshots: options.screenshots.as_deref(),
+        rig: &rig,
+        quic,
     };
-    let each = stage.plan(Engine::ALL[0])?.page_run_count();
-    let playing = ways.iter().filter(|(_, way)| way.is_ok()).count();
-    let mut progress = Progress::new(each * playing);
+    let mut all = 0;
+    for (engine, way) in &ways {
+        if way.is_ok() {
+            all += stage.plan(*engine)?.page_run_count();
+            tell_skipped(&stage, *engine, &settings)?;
+        }
+    }
+    let mut progress = Progress::new(all);
     let alone = ways.len() == 1;
     let around = |interrupted| document::Around {
         seed: settings.seed,
@@ -189,15 +202,49 @@ fn reachable(options: &cli::Browse) -> Result<(), Problem> {
     }
 }
 
-/// Whether any cell of a browser goes over TLS.
-fn speaks_tls(settings: &Settings) -> Result<bool, Problem> {
-    if settings.protocol.is_some_and(ClientProtocol::is_tls) {
-        return Ok(true);
+/// The cells of a browser, before it is known what runs: the endpoints by the protocols that they
+/// are asked over.
+fn asked(settings: &Settings) -> Result<Vec<(String, Option<ClientProtocol>)>, Problem> {
+    if let Some(protocol) = settings.protocol {
+        let names = settings.names().map_err(Problem::usage)?;
+        return Ok(names.into_iter().map(|name| (name, Some(protocol))).collect());
     }
     let profiles = [ReaderProfile::browser(Reader::Fetch, None)];
     let plan = Plan::preset(&settings.preset, &settings.endpoints, &profiles, None, 1, 0)
         .map_err(Problem::usage)?;
-    Ok(plan.cells.iter().any(|cell| cell.request.is_tls()))
+    let cells = plan.cells.into_iter();
+    Ok(cells.map(|cell| (cell.endpoint.clone(), cell.request.protocol())).collect())
+}
+
+/// Whether any cell of a browser asks whoever has to show a certificate.
+fn speaks_tls(settings: &Settings) -> Result<bool, Problem> {
+    let secure = |own: Option<ClientProtocol>| own.is_some_and(ClientProtocol::is_secure);
+    Ok(asked(settings)?.iter().any(|(_, protocol)| secure(*protocol)))
+}
+
+/// The endpoints that are asked over HTTP/3.
+fn over_quic(settings: &Settings) -> Result<Vec<String>, Problem> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, protocol) in asked(settings)? {
+        if protocol == Some(ClientProtocol::Http3) && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Says of an engine that the part of the plan over HTTP/3 is none of its.
+fn tell_skipped(stage: &Stage<'_>, engine: Engine, settings: &Settings) -> Result<(), Problem> {
+    let lanes = over_quic(settings)?.len();
+    let why = match &stage.quic {
+        _ if !engine.speaks_quic() => "it has none",
+        None => "only a browser that is started here can be told to speak it",
+        Some(_) => return Ok(()),
+    };
+    if lanes > 0 {
+        eprintln!("SKIPPED({}: HTTP/3, {lanes} lanes: {why})", engine.name());
+    }
+    Ok(())
 }
 
 /// Refuses presets that only the native reader can play: a browser reads at its own pace.

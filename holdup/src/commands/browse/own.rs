@@ -158,7 +158,7 @@ impl Stage<'_> {
     /// Opens the page in an engine and waits for what it posts.
     async fn play(&self, engine: Engine, way: &Way<'_>, runs: u32) -> Came {
         let driver = match way {
-            Way::Own(found) => Driver::start(engine, found, false).await,
+            Way::Own(found) => Driver::start(engine, found, false, None).await,
             Way::Service(service) => Driver::connect(engine, service).await,
         };
         let driver = driver.map_err(Problem::nothing)?;

@@ -12,7 +12,7 @@ use measure::{Arrivals, Cell, Span, Stamp};
 use proxies::Proxies;
 use tokio::runtime::Runtime;
 
-use crate::browser::{Driver, DriverError, Engine, Found, Service};
+use crate::browser::{Driver, DriverError, Engine, Found, Quic, Service};
 use crate::commands::browse::document::Joined;
 use crate::exit::Problem;
 use crate::interrupt::Interrupt;
@@ -70,15 +70,26 @@ pub(super) struct Stage<'a> {
     pub(super) origin: String,
     pub(super) settings: &'a Settings,
     pub(super) screenshots: Option<&'a Path>,
+    pub(super) rig: &'a Rig,
+    /// Where browsers that can are told to speak HTTP/3; absent where no cell asks for it.
+    pub(super) quic: Option<Quic>,
 }
 
 impl Stage<'_> {
     /// The plan of an engine: the same cells for each, under its name.
     pub(super) fn plan(&self, engine: Engine) -> Result<Plan, Problem> {
-        let settings = Settings { engine: Some(engine.name().into()), ..self.settings.clone() };
-        let mut plan = settings.plan(self.lanes).map_err(Problem::usage)?;
+        let mut plan = self.settings_of(engine).plan(self.lanes).map_err(Problem::usage)?;
         Rig::describe_links(self.proxies, &mut plan);
         Ok(plan)
+    }
+
+    /// What an engine's page is told, its session apart.
+    fn settings_of(&self, engine: Engine) -> Settings {
+        Settings {
+            engine: Some(engine.name().into()),
+            quic: self.quic.is_some() && engine.speaks_quic(),
+            ..self.settings.clone()
+        }
     }
 
     /// Plays an engine's plan; runs go to `joined` as they come.
@@ -94,7 +105,8 @@ impl Stage<'_> {
             let start = async {
                 match way {
                     Way::Own(found) => {
-                        Driver::start(engine, found, self.screenshots.is_some()).await
+                        let own_windows = self.screenshots.is_some();
+                        Driver::start(engine, found, own_windows, self.quic.as_ref()).await
                     }
                     Way::Service(service) => Driver::connect(engine, service).await,
                 }
@@ -128,11 +140,7 @@ impl Stage<'_> {
         joined: &mut Joined,
     ) -> Result<Came, Problem> {
         let session = format!("{:016x}", fastrand::u64(..));
-        let settings = Settings {
-            engine: Some(engine.name().into()),
-            session: Some(session.clone()),
-            ..self.settings.clone()
-        };
+        let settings = Settings { session: Some(session.clone()), ..self.settings_of(engine) };
         let query = serde_urlencoded::to_string(settings.to_query()).map_err(Problem::usage)?;
         self.page.inbox.open(&session);
         let address = format!("{}/?{query}", self.origin);
@@ -178,14 +186,24 @@ impl Stage<'_> {
         lane.origin(cell)
     }
 
+    /// Why a tap cannot tell of HTTP/3, with what passed it meanwhile.
+    fn sealed_by_quic(&self, post: &RunPost, cell: &Cell) -> String {
+        let Arrivals { call, ended, .. } = post.arrivals;
+        let passed = self.rig.passed(&cell.endpoint);
+        let passed = passed.map_or(Vec::new(), |passed| passed.between(call, ended));
+        let answers = passed.iter().filter(|datagram| datagram.answer).count();
+        format!("QUIC seals all but sizes and times: {answers} datagrams passed to the browser")
+    }
+
     /// A posted run with the other sides of its stream.
     fn record(&self, post: RunPost, earlier: Earlier, cell: Option<&Cell>) -> RunRecord {
         let run = post.arrivals.run;
         let cell = cell.filter(|cell| cell.reader.in_browser());
         let shared = |cell: &&Cell| cell.stream.is_some() && cell.request.is_tls();
-        let wire = match cell.filter(shared) {
-            Some(cell) => Err(Some(format!("{} {TOGETHER}", cell.concurrency))),
-            None => self.page.wire(run, cell.and_then(|cell| self.origin_of(cell))),
+        let wire = match cell {
+            Some(cell) if cell.request.is_quic() => Err(Some(self.sealed_by_quic(&post, cell))),
+            Some(cell) if shared(&cell) => Err(Some(format!("{} {TOGETHER}", cell.concurrency))),
+            _ => self.page.wire(run, cell.and_then(|cell| self.origin_of(cell))),
         };
         let (wire, wire_unknown) = match wire {
             Ok(wire) if comes_too_late(&wire, &post.arrivals) => (None, Some(TOO_LATE.into())),
