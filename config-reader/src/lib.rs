@@ -4,12 +4,15 @@
 //! No I/O: text in, answers out. Where a configuration can do what is not followed here, the
 //! answer says so; nothing is guessed. The tests let the real programs decide who is right.
 
+pub mod envoy;
 pub mod haproxy;
 mod moved;
 pub mod nginx;
 mod product;
 pub mod secret;
 mod station;
+pub mod structured;
+pub mod traefik;
 
 pub use moved::Moved;
 pub use product::Product;
