@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose,
-    PublicKeyData as _, PKCS_ECDSA_P256_SHA256, SanType,
+    PKCS_ECDSA_P256_SHA256, PublicKeyData as _, SanType,
 };
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};

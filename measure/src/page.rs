@@ -154,7 +154,9 @@ pub enum SettingsError {
     #[error("no reader is called {0:?}: known are eventsource, fetch, fetch-worker, recv")]
     Reader(String),
     /// Not a protocol that a browser can be made to speak.
-    #[error("no protocol is called {0:?}: browsers speak http/1.1, h2, and h3 where they are told to")]
+    #[error(
+        "no protocol is called {0:?}: browsers speak http/1.1, h2, and h3 where they are told to"
+    )]
     Protocol(String),
     /// Nobody to ask over it.
     #[error("no lane here speaks {0}")]

@@ -131,7 +131,10 @@ fn any_plan_can_be_asked_over_another_protocol() {
         assert!(error.starts_with(why), "{error}");
     }
     let error = Settings::from_query([("protocol", "h2c")]).unwrap_err().to_string();
-    assert_eq!(error, "no protocol is called \"h2c\": browsers speak http/1.1, h2, and h3 where they are told to");
+    assert_eq!(
+        error,
+        "no protocol is called \"h2c\": browsers speak http/1.1, h2, and h3 where they are told to"
+    );
 }
 
 #[test]

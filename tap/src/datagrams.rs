@@ -203,7 +203,8 @@ fn answers(from: &UdpSocket, to: &UdpSocket, client: SocketAddr, last: &AtomicI6
                 }
             }
             Err(_) if at - Stamp(last.load(Ordering::Relaxed)) > SILENT => return,
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
             // Nobody listens there, as the network says. It may be told again at once.
             Err(_) => std::thread::sleep(Duration::from_millis(1)),
         }

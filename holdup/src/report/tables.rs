@@ -27,29 +27,31 @@ pub(crate) fn by_preset(document: &Document) -> Vec<(&str, Vec<&CellResult>)> {
 /// What makes a row of a table different from its neighbours, endpoint apart; and what all of
 /// them share.
 pub(crate) struct Variation {
-    parts: Vec<fn(&Cell) -> Part>,
+    parts: Vec<fn(&Cell) -> Option<Part>>,
     pub(crate) shared: String,
 }
 
 impl Variation {
     pub(crate) fn of(rows: &[&CellResult]) -> Variation {
-        let all: [fn(&Cell) -> Part; 10] = [
-            |cell| words::frames(&cell.script),
-            |cell| words::size(&cell.script),
-            |cell| words::pace(&cell.script),
-            |cell| words::nagle(&cell.script),
-            |cell| words::headers(&cell.script),
-            words::request,
-            words::encoding,
-            words::slowness,
+        let all: [fn(&Cell) -> Option<Part>; 10] = [
+            |cell| Some(words::frames(&cell.script)),
+            |cell| Some(words::size(&cell.script)),
+            |cell| Some(words::pace(&cell.script)),
+            |cell| Some(words::nagle(&cell.script)),
+            |cell| Some(words::headers(&cell.script)),
+            |cell| Some(words::request(cell)),
+            |cell| Some(words::encoding(cell)),
+            |cell| Some(words::slowness(cell)),
             words::segments,
-            words::reader,
+            |cell| Some(words::reader(cell)),
         ];
         let mut shared = Vec::new();
-        let mut parts: Vec<fn(&Cell) -> Part> = Vec::new();
+        let mut parts: Vec<fn(&Cell) -> Option<Part>> = Vec::new();
         for part in all {
-            let Some(first) = rows.first().map(|row| part(&row.cell)) else { continue };
-            if rows.iter().any(|row| part(&row.cell).text != first.text) {
+            // A row that has no such property does not differ in it.
+            let mut said = rows.iter().filter_map(|row| part(&row.cell));
+            let Some(first) = said.next() else { continue };
+            if said.any(|own| own.text != first.text) {
                 parts.push(part);
             } else if first.told {
                 shared.push(first.text);
@@ -60,7 +62,8 @@ impl Variation {
 
     /// In words; empty when only the endpoint differs.
     pub(crate) fn words(&self, cell: &Cell) -> String {
-        let said: Vec<String> = self.parts.iter().map(|part| part(cell).text).collect();
+        let said: Vec<String> =
+            self.parts.iter().filter_map(|part| part(cell)).map(|own| own.text).collect();
         said.join(", ")
     }
 }
@@ -387,8 +390,12 @@ pub(crate) fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let machine = &document.machine;
     let load = |load: Option<f64>| load.map_or("unknown".into(), |load| format!("{load:.2}"));
     let (excluded, undecided) = document.noise();
-    let mut segments: Vec<String> =
-        document.cells.iter().map(|row| words::segments(&row.cell).text).collect();
+    let mut segments: Vec<String> = document
+        .cells
+        .iter()
+        .filter_map(|row| words::segments(&row.cell))
+        .map(|own| own.text)
+        .collect();
     segments.sort();
     segments.dedup();
     let mut facts = vec![

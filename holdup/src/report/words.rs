@@ -160,12 +160,14 @@ pub(crate) fn slowness(cell: &Cell) -> Part {
 }
 
 /// The segment size; HTTP/3 has none.
-pub(crate) fn segments(cell: &Cell) -> Part {
-    match cell.link.mss {
-        None if cell.request.protocol() == Some(ClientProtocol::Http3) => part("datagrams", true),
+pub(crate) fn segments(cell: &Cell) -> Option<Part> {
+    if cell.request.protocol() == Some(ClientProtocol::Http3) {
+        return None;
+    }
+    Some(match cell.link.mss {
         Some(mss) => part(format!("segments of {} B", grouped(mss)), true),
         None => part("loopback's own segments (65 KB)", true),
-    }
+    })
 }
 
 /// Who read it.
