@@ -52,9 +52,9 @@ const LIVE: &[Verdict] = &[Verdict::Live];
 const WAITS: &[Verdict] = &[Verdict::Held, Verdict::BufferBursts];
 
 #[test]
-fn haproxy_corks_over_http1_with_and_without_tls_and_is_live_over_http2() {
+fn haproxy_corks_over_http1_with_and_without_tls_and_is_live_over_http2_and_caddy_over_http3() {
     let _alone = alone();
-    let Some(document) = measured("haproxy") else { return };
+    let Some(document) = measured("haproxy,caddy") else { return };
     finds(
         &document,
         &[
@@ -64,6 +64,8 @@ fn haproxy_corks_over_http1_with_and_without_tls_and_is_live_over_http2() {
             ("haproxy", "http/1.1", &[Verdict::Corked]),
             ("haproxy-tls", "http/1.1+tls", &[Verdict::Corked]),
             ("haproxy-tls", "h2", LIVE),
+            ("direct", "h3", LIVE),
+            ("caddy-tls", "h3", LIVE),
         ],
     );
 }
@@ -87,14 +89,6 @@ fn nginx_holds_an_http_1_0_upstream_on_every_protocol_and_its_own_tls_over_http1
             ("nginx-http10-tls", "h2", WAITS),
         ],
     );
-}
-
-#[test]
-fn what_can_speak_http3_is_live_over_it() {
-    let _alone = alone();
-    let Some(document) = measured("caddy,traefik,envoy") else { return };
-    let endpoints = ["direct", "caddy-tls", "traefik-tls", "envoy-tls"];
-    finds(&document, &endpoints.map(|endpoint| (endpoint, "h3", LIVE)));
 }
 
 #[test]
