@@ -300,6 +300,10 @@ pub(crate) struct Own {
     /// Whether the browsers ask through the gateway, which sees the wire, or by themselves
     #[arg(long, value_name = "WAY", default_value = "gateway")]
     pub(crate) way: OwnWay,
+    /// Which HTTP the gateway speaks to it [default: as a browser: over TLS what the server chooses,
+    /// else 1.1]
+    #[arg(long, value_name = "VERSION", requires = "target")]
+    pub(crate) http: Option<crate::probe::cli::Version>,
     /// Certificates (PEM) of an authority that the gateway believes beside the system's
     #[arg(long, value_name = "FILE", requires = "target")]
     pub(crate) cacert: Option<PathBuf>,

@@ -343,3 +343,17 @@ fn every_engine_sees_the_hold_on_the_paths_side_without_a_hand() {
         None => assert_eq!((seen, status(&output)), (3, 0)),
     }
 }
+
+#[test]
+fn what_the_gateway_cannot_speak_is_refused_before_a_browser_is_started() {
+    let refused = |arguments: &[&str]| {
+        let prompt = ["browse", "--prompt", "x", "--target"];
+        let output = holdup(&prompt).args(arguments).output().unwrap();
+        assert_eq!(status(&output), 2, "{}", stderr(&output));
+        stderr(&output)
+    };
+    let plain = "http://127.0.0.1:1/v1/chat/completions";
+    assert!(refused(&[plain, "--http", "3"]).contains("HTTP/3 is always encrypted"));
+    assert!(refused(&[plain, "--http", "2", "--way", "direct"]).contains("the gateway speaks"));
+    assert!(refused(&[plain, "--http", "4"]).contains("1.1, 2, 3"));
+}

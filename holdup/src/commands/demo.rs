@@ -8,6 +8,7 @@ use measure::page::Settings;
 use measure::plan;
 use measure::story::STORIES;
 use measure::transport::ClientProtocol;
+use recv_client::Http;
 
 use crate::cli;
 use crate::exit::{Exit, Outcome, Problem};
@@ -96,6 +97,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
             own: &ours,
             to_others: options.gateway.gateway_open,
             cacert: options.gateway.cacert.as_deref(),
+            http: Http::Negotiated,
         })
         .map_err(Problem::nothing)?;
     // Beside the stock ones of their engines, which the page then shows alone.

@@ -38,7 +38,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use emitter::listener::Connection;
-use recv_client::{Secure, Trust};
+use recv_client::{Http, Secure, Trust};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -97,6 +97,8 @@ struct Opened {
     cacert: Option<PathBuf>,
     /// Whom TLS believes; read when the first https target is asked.
     trust: OnceLock<Result<Trust, String>>,
+    /// Which HTTP targets are spoken to in.
+    http: Http,
     /// The page's origin, which a browser would name.
     origin: String,
 }
@@ -129,6 +131,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) to_others: bool,
     /// A file with the certificates of an authority that is believed beside the system's.
     pub(crate) cacert: Option<&'a Path>,
+    /// Which HTTP targets are spoken to in.
+    pub(crate) http: Http,
 }
 
 impl Opened {
@@ -151,7 +155,7 @@ impl Gateway {
     /// # Errors
     /// When the system has no randomness to give.
     pub(crate) fn open(&self, opening: &Opening<'_>) -> std::io::Result<String> {
-        let Opening { address, host, named, own, to_others, cacert } = *opening;
+        let Opening { address, host, named, own, to_others, cacert, http } = *opening;
         let door = Door::new(address, Some(host), to_others, Secret::new()?);
         let origin = format!("http://{host}:{}", address.port());
         let ours = own.iter().filter_map(|own| Url::parse(&format!("http://{own}")).ok());
@@ -161,7 +165,7 @@ impl Gateway {
         let page = format!("{origin}/own");
         // Once, by the one who started the server.
         let cacert = cacert.map(Path::to_path_buf);
-        let _ = self.0.opened.set(Opened { door, cacert, trust: OnceLock::new(), origin });
+        let _ = self.0.opened.set(Opened { door, cacert, trust: OnceLock::new(), http, origin });
         Ok(page)
     }
 
@@ -337,7 +341,7 @@ async fn ask(
         return Err(Refusal::new(StatusCode::CONFLICT, why).into_response());
     }
     let book = gateway.0.book.clone();
-    let way = relay::Way { address: found[0], secure, origin: &opened.origin };
+    let way = relay::Way { address: found[0], secure, http: opened.http, origin: &opened.origin };
     let body = relay::begin(request, way, book, permit);
     let mut response = private(Response::new(body));
     // Whatever it is, it is data to the page, and never a document of ours.

@@ -17,7 +17,7 @@ use futures_util::Stream;
 use measure::cell::HeaderSet;
 use measure::chat::{ChatAnswer, ChatReader};
 use measure::{Arrivals, End, Reader, Stamp};
-use recv_client::{Ask, BROWSER_ENCODINGS, Form, Limit, Secure};
+use recv_client::{Ask, BROWSER_ENCODINGS, Form, Http, Limit, Secure};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use url::Url;
@@ -60,6 +60,8 @@ pub(super) struct Way<'a> {
     pub(super) address: SocketAddr,
     /// Absent for a plain connection.
     pub(super) secure: Option<Secure>,
+    /// Which HTTP is spoken.
+    pub(super) http: Http,
     /// The page's own, which a browser would name.
     pub(super) origin: &'a str,
 }
@@ -124,6 +126,7 @@ fn ask(request: &Request, way: Way<'_>) -> Ask {
     };
     let mut ask = Ask::plain(way.address, path);
     ask.secure = way.secure;
+    ask.http = way.http;
     let host = url.host_str().unwrap_or_default();
     ask.target.host = url.port().map_or(host.to_string(), |port| format!("{host}:{port}"));
     ask.target.origin = way.origin.to_string();

@@ -242,7 +242,8 @@ fn tell_skipped(stage: &Stage<'_>, engine: Engine, settings: &Settings) -> Resul
         Some(_) => return Ok(()),
     };
     if lanes > 0 {
-        eprintln!("SKIPPED({}: HTTP/3, {lanes} lanes: {why})", engine.name());
+        let lanes = if lanes == 1 { "1 lane".into() } else { format!("{lanes} lanes") };
+        eprintln!("SKIPPED({}: HTTP/3, {lanes}: {why})", engine.name());
     }
     Ok(())
 }

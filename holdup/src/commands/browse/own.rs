@@ -14,6 +14,7 @@ use crate::commands::demo::host;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::gateway::{Gateway, Opening, Results};
 use crate::interrupt::Interrupt;
+use crate::probe::cli::Version;
 use crate::probe::secret::{self, Secrets};
 use crate::rig::any_port;
 use crate::table;
@@ -34,8 +35,14 @@ type Came = Result<Results, Problem>;
 
 pub(super) fn run(options: &cli::Browse, target: &Url) -> Outcome {
     reachable(options)?;
-    secret::check_url(&Target::resolve(target.as_str())?)?;
     let own = &options.own;
+    let http = Version::http(own.http);
+    if own.http.is_some() && own.way == cli::OwnWay::Direct {
+        return Err(Problem::usage(
+            "--http is what the gateway speaks: with --way direct the browsers choose by themselves",
+        ));
+    }
+    secret::check_url(&Target::resolve(target.as_str())?.spoken(http, None)?)?;
     let mut secrets =
         Secrets::read(own.key_env.as_deref(), own.key_file.as_deref(), &own.key_header)?;
     let plan = plan(options, target, &secrets)?;
@@ -68,12 +75,18 @@ pub(super) fn run(options: &cli::Browse, target: &Url) -> Outcome {
             // A browser on another machine was asked for by name.
             to_others: options.webdriver.as_ref().is_some_and(|service| !service.is_here()),
             cacert: own.cacert.as_deref(),
+            http,
         })
         .map_err(Problem::nothing)?;
     let stage = Stage { gateway: &gateway, page: &page, plan: &plan, interrupt: &interrupt };
     let mut rows: Vec<(Engine, Came)> = Vec::new();
     for (engine, way) in ways {
-        eprintln!("{}: {} of {}", engine.name(), answers(options.runs), shown(target));
+        let over = own.http.map_or("", |version| match version {
+            Version::One => ", over HTTP/1.1",
+            Version::Two => ", over HTTP/2",
+            Version::Three => ", over HTTP/3",
+        });
+        eprintln!("{}: {} of {}{over}", engine.name(), answers(options.runs), shown(target));
         let came = way.and_then(|way| runtime.block_on(stage.play(engine, &way, options.runs)));
         if interrupt.came() {
             return Ok(Exit::Interrupted);
