@@ -69,9 +69,15 @@ pub(super) async fn serve(
     loop {
         tokio::select! {
             accepted = h3.accept() => {
-                // A client that broke off is in the ledgers; there is nobody else to tell.
-                let Ok(Some(resolver)) = accepted else { return };
-                requests.spawn(request(resolver, connection.clone(), served.clone()));
+                match accepted {
+                    Ok(Some(resolver)) => {
+                        requests.spawn(request(resolver, connection.clone(), served.clone()));
+                    }
+                    // The client asks for nothing more, and all it asked for is answered.
+                    Ok(None) => return linger(&quic).await,
+                    // A client that broke off is in the ledgers; there is nobody else to tell.
+                    Err(_) => return,
+                }
             }
             Some(_) = requests.join_next() => {}
             () = &mut told, if listening => {
@@ -82,10 +88,14 @@ pub(super) async fn serve(
             }
         }
         if !listening && requests.is_empty() {
-            let _ = tokio::time::timeout(LINGER, quic.closed()).await;
-            return;
+            return linger(&quic).await;
         }
     }
+}
+
+/// Lets what was sent last arrive.
+async fn linger(quic: &quinn::Connection) {
+    let _ = tokio::time::timeout(LINGER, quic.closed()).await;
 }
 
 /// Answers one request.
