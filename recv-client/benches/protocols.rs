@@ -1,5 +1,5 @@
-//! What TLS and HTTP/2 add to the native reader's own delay: the same paced stream by four ways,
-//! in turn on the same machine in one run.
+//! What TLS, HTTP/2 and HTTP/3 add to the native reader's own delay: the same paced stream by five
+//! ways, in turn on the same machine in one run.
 //!
 //! The own delay of an event is from the kernel's receive stamp of its last segment to the moment
 //! at which its decoded bytes are handed on: wake-up, decryption, frames, parsing. The goal is
@@ -14,6 +14,8 @@
 
 #[path = "../tests/server/mod.rs"]
 mod server;
+#[path = "../tests/server/http3.rs"]
+mod server3;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -26,7 +28,7 @@ use recv_client::{Ask, Http};
 use server::*;
 use wire::Moment;
 
-/// Issue 7's: an event's way through TLS and HTTP/2 stays far below what a proxy's hold is.
+/// An event's way through TLS and HTTP/2 stays far below what a proxy's hold is.
 const GOAL: Span = Span::micros(200);
 
 /// Rounds of all ways: enough that one disturbed round does not move the median.
@@ -42,9 +44,10 @@ enum Way {
     Tls,
     Http2,
     TlsHttp2,
+    Http3,
 }
 
-const WAYS: [Way; 4] = [Way::Plain, Way::Tls, Way::Http2, Way::TlsHttp2];
+const WAYS: [Way; 5] = [Way::Plain, Way::Tls, Way::Http2, Way::TlsHttp2, Way::Http3];
 
 impl Way {
     fn name(self) -> &'static str {
@@ -53,6 +56,7 @@ impl Way {
             Way::Tls => "HTTP/1.1 by TLS",
             Way::Http2 => "HTTP/2",
             Way::TlsHttp2 => "HTTP/2 by TLS",
+            Way::Http3 => "HTTP/3",
         }
     }
 }
@@ -66,7 +70,7 @@ struct Figures {
     wake: Span,
     /// Server's write to handed on.
     whole: Span,
-    /// Connected to handshake done.
+    /// Connected to handshake done; the call to that over HTTP/3.
     handshake: Option<Span>,
 }
 
@@ -115,6 +119,18 @@ fn ask(way: Way, authority: &Authority) -> Ask {
             let address = over_http2(Some(authority.server(&["h2"])));
             secure(address, authority.file(), Http::Two)
         }
+        Way::Http3 => {
+            let address = server3::http3(authority.server(&["h3"]), |_, mut stream| async move {
+                stream.send_response(ok()).await.unwrap();
+                for _ in 0..COUNT {
+                    tokio::time::sleep(PACE).await;
+                    stream.send_data(Bytes::from(event())).await.unwrap();
+                }
+                stream.finish().await.unwrap();
+                server3::Then3::Stay
+            });
+            secure(address, authority.file(), Http::Three)
+        }
     }
 }
 
@@ -130,6 +146,7 @@ fn measure(way: Way, authority: &Authority) -> Option<Figures> {
     let expected = match way {
         Way::Plain | Way::Tls => Protocol::Http11,
         Way::Http2 | Way::TlsHttp2 => Protocol::Http2,
+        Way::Http3 => Protocol::Http3,
     };
     let whole = seen.arrivals.end == End::Closed && handed.len() == COUNT;
     if !whole || seen.transport.protocol != Some(expected) {
@@ -145,16 +162,21 @@ fn measure(way: Way, authority: &Authority) -> Option<Figures> {
     }
     let all: Vec<Span> = handed.iter().map(|(_, sent, now)| Span::micros(now - sent)).collect();
     let done = seen.transport.tls.map(|tls| tls.handshake_done);
-    let handshake = done.zip(seen.arrivals.connected).map(|(done, from)| done - from);
+    // QUIC makes its connection by the handshake.
+    let from = match way {
+        Way::Http3 => Some(seen.arrivals.call),
+        _ => seen.arrivals.connected,
+    };
+    let handshake = done.zip(from).map(|(done, from)| done - from);
     Some(Figures { own: median(&own)?, wake: median(&wake)?, whole: median(&all)?, handshake })
 }
 
 fn run(rounds: usize) -> Option<bool> {
     let authority = Authority::new();
-    let mut played: Vec<[Option<Figures>; 4]> = Vec::new();
+    let mut played: Vec<[Option<Figures>; 5]> = Vec::new();
     // One round unseen: the first handshake loads what the others find loaded.
     for round in 0..=rounds {
-        let mut figures = [None; 4];
+        let mut figures = [None; 5];
         for turn in 0..WAYS.len() {
             let at = (round + turn) % WAYS.len();
             figures[at] = measure(WAYS[at], &authority);
