@@ -160,6 +160,10 @@ fn the_seventh_stream_waits() {
     let told = of("seventh").unwrap().tell(&rows);
     let all = "over HTTP/2 20 streams ran at once, and each had its first token within 9.0 ms.";
     assert!(told.text().ends_with(all), "{told:?}");
+    rows[25].summary.ttft_us = None;
+    let told = of("seventh").unwrap().tell(&rows);
+    assert!(told.text().ends_with("over HTTP/2 not all have figures that count."), "{told:?}");
+    rows[25].summary.ttft_us = Spread::of([Span::millis(9)]);
     rows[26].summary.ttft_us = Spread::of([Span::millis(1_900)]);
     let told = of("seventh").unwrap().tell(&rows);
     assert!(told.text().ends_with("had its first token after 1900 ms, too."), "{told:?}");

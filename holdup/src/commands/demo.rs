@@ -43,8 +43,8 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
             }
         }
     }
-    let own = own_config::names(&options.rig.own_config);
-    names.extend(own.iter().cloned());
+    let own_lanes = own_config::names(&options.rig.own_config);
+    names.extend(own_lanes.iter().cloned());
     let assets = crate::page::assets::find(options.page.as_deref())?;
     let interrupt = Interrupt::listen();
     // Where it is refused, fewer streams run at once.
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
         })
         .map_err(Problem::nothing)?;
     // Beside the stock ones of their engines, which the page then shows alone.
-    let beside = match own.is_empty() {
+    let beside = match own_lanes.is_empty() {
         true => String::new(),
         false => format!("&endpoints={}", own_config::endpoints(&options.rig).join(",")),
     };

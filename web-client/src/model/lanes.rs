@@ -127,9 +127,12 @@ fn facets(cell: &Cell) -> Vec<String> {
     facets.push(headers);
     facets.push(if script.nagle { "Nagle on" } else { "Nagle off" }.into());
     facets.push(if close { "ends by closing" } else { "chunked" }.into());
-    facets.push(
-        cell.link.mss.map_or("segments of loopback".into(), |mss| format!("segments of {mss} B")),
-    );
+    facets.push(match cell.link.mss {
+        // Datagrams are no segments.
+        _ if cell.request.is_quic() => String::new(),
+        Some(mss) => format!("segments of {mss} B"),
+        None => "segments of loopback".into(),
+    });
     facets.push(cell.request.client_protocol.clone());
     facets.push(
         cell.stream
@@ -142,7 +145,10 @@ fn facets(cell: &Cell) -> Vec<String> {
 fn special(own: &[String], all: &[Vec<String>]) -> String {
     let mut special = String::new();
     for (place, facet) in own.iter().enumerate() {
-        if all.iter().any(|other| other.get(place) != Some(facet)) {
+        let differs = |other: &Vec<String>| {
+            other.get(place).is_some_and(|other| !other.is_empty() && other != facet)
+        };
+        if !facet.is_empty() && all.iter().any(differs) {
             if !special.is_empty() {
                 special.push_str(", ");
             }
