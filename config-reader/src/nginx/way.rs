@@ -42,8 +42,10 @@ impl<'t> Site<'t> {
         }
         for detour in &served.detours {
             let directive = detour.directive;
+            // What answers every such request is where its way ends.
+            let look = if detour.always { Look::Chosen } else { Look::Detour };
             walk.add(
-                Look::Detour,
+                look,
                 directive.name.clone(),
                 self.tree.source.line(directive.span.start),
                 crate::secret::text(&detour.what),
@@ -100,10 +102,9 @@ impl Walk<'_, '_> {
         }
         let place = self.site.tree.source.line(location.directive.span.start);
         self.add(look, location.written(), place, why.into(), depth);
-        if self.first && self.meant.is_some_and(|meant| meant.location == index) {
-            if let Some(last) = self.stations.last_mut() {
-                last.meant = true;
-            }
+        let meant = self.first && self.meant.is_some_and(|meant| meant.location == index);
+        if let Some(last) = self.stations.last_mut() {
+            last.meant = meant;
         }
     }
 

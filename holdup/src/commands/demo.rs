@@ -116,6 +116,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
         say!("a browser asks over TLS once it trusts Holdup's authority: docs/tls.md says how");
     }
     say!("your own endpoint: {own}");
+    say!("your configuration: {}/configuration", own.trim_end_matches("/own"));
     say!("the first run starts by itself; Ctrl-C ends everything");
     interrupt.wait();
     Ok(Exit::Done)
