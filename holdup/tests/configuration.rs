@@ -42,51 +42,7 @@ fn verdict(told: &Value, name: &str) -> Option<String> {
 /// P9's: a prefix location written with care, and an older regular expression, included, that is
 /// there for a CORS header. With what such files have besides: TLS, an account, a module that the
 /// pinned nginx lacks.
-const SHADOWED: &str = r#"# configuration file /etc/nginx/nginx.conf:
-user www-data;
-pid /run/nginx.pid;
-load_module modules/ngx_http_brotli_filter_module.so;
-events { worker_connections 768; }
-http {
-    include /etc/nginx/mime.types;
-    access_log /var/log/nginx/access.log;
-    brotli on;
-    upstream chat { server 10.1.2.3:8000 max_fails=3; keepalive 8; }
-    include /etc/nginx/conf.d/*.conf;
-}
-
-# configuration file /etc/nginx/mime.types:
-types { text/html html; }
-
-# configuration file /etc/nginx/conf.d/chat.conf:
-server {
-    listen 443 ssl;
-    server_name chat.example.com;
-    ssl_certificate /etc/S3CRET/cert.pem;
-    ssl_certificate_key /etc/S3CRET/key.pem;
-    proxy_set_header Host $host;
-    proxy_set_header Authorization "Bearer S3CRETtoken";
-    include snippets/cors.conf;
-    location /api/chat {
-        proxy_pass http://chat;
-        proxy_buffering off;
-        proxy_cache off;
-        gzip off;
-    }
-    location / {
-        proxy_pass http://chat?api_key=S3CRET;
-        auth_basic_user_file /etc/S3CRET;
-    }
-}
-server { listen 80; server_name chat.example.com; return 301 https://$host$request_uri; }
-
-# configuration file /etc/nginx/snippets/cors.conf:
-location ~ ^/api/ {
-    proxy_pass http://chat;
-    proxy_hide_header Access-Control-Allow-Origin;
-    add_header Access-Control-Allow-Origin https://app.example.com always;
-}
-"#;
+const SHADOWED: &str = include_str!("configurations/shadowed.conf");
 
 #[test]
 fn a_shadowed_location_is_named_corrected_and_proved() {

@@ -80,7 +80,7 @@ impl Eye {
         for size in SIZES {
             self.emulate(size, "light").await;
             // What is open is what the view is about.
-            let there = "document.querySelector('.lane[data-open=yes]')?.scrollIntoView()";
+            let there = "document.querySelector('.lane[data-open=yes], .proof:has(.lane)')?.scrollIntoView()";
             self.browser.ask(there).await;
             let (width, height) = size;
             for fault in self.faults().await {
@@ -173,6 +173,37 @@ async fn no_text_overlaps_or_is_cut_in_any_view_at_any_size() {
     demo.kill();
     eye.silence().await;
     eye.look("silent").await;
+    eye.browser.close().await;
+    assert!(eye.faults.is_empty(), "{}", eye.faults.join("\n"));
+}
+
+#[tokio::test]
+async fn no_text_of_a_configurations_way_overlaps_or_is_cut() {
+    let _alone = alone();
+    if no_browser() {
+        return;
+    }
+    let pictures = std::env::var_os("HOLDUP_PICTURES").map(PathBuf::from);
+    let (_demo, url) = demo(free_port(), "direct");
+    let browser = Browser::start().await;
+    let mut eye = Eye { browser, url, pictures, faults: Vec::new() };
+    eye.browser.open(&format!("{}/configuration", eye.url)).await;
+    eye.browser.state(&["ready"], Duration::from_secs(60)).await;
+    eye.look("configuration-empty").await;
+    let put = "document.querySelector(`#conf-${arguments[0]}`).value = arguments[1]";
+    let broken = "http {\n    server {\n        server_name \"chat.example.com;\n        listen 80;\n    }\n}\n";
+    eye.browser.run(put, vec!["text".into(), broken.into()]).await;
+    eye.browser.run(put, vec!["path".into(), "/api/chat".into()]).await;
+    eye.click("[data-act=read]").await;
+    eye.browser.state(&["failed"], Duration::from_secs(20)).await;
+    eye.look("configuration-fault").await;
+    eye.click("[data-act=example]").await;
+    eye.browser.state(&["read"], Duration::from_secs(20)).await;
+    eye.look("configuration").await;
+    eye.click("#measure-it").await;
+    eye.browser.state(&["running"], Duration::from_secs(10)).await;
+    eye.browser.state(&["finished", "failed"], WHOLE_RUN).await;
+    eye.look("configuration-proof").await;
     eye.browser.close().await;
     assert!(eye.faults.is_empty(), "{}", eye.faults.join("\n"));
 }

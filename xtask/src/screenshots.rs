@@ -13,7 +13,7 @@ const ALL: &str = "target/pictures";
 /// Where those go that the documents show.
 const SHOWN: &str = "docs/pictures";
 /// What the documents show: each view once or twice, all sizes and both schemes among them.
-const CHOSEN: [&str; 8] = [
+const CHOSEN: [&str; 10] = [
     "page-1920x1080-light.png",
     "page-1366x768-dark.png",
     "page-390x844-dark.png",
@@ -22,6 +22,8 @@ const CHOSEN: [&str; 8] = [
     "story-1366x768-light.png",
     "story-390x844-light.png",
     "presenter-1920x1080-dark.png",
+    "configuration-1366x768-light.png",
+    "configuration-proof-1366x768-dark.png",
 ];
 
 /// Takes them.
@@ -34,6 +36,7 @@ pub(crate) fn take() -> Result<()> {
     let folder = fs::canonicalize(ALL).with_context(|| ALL.to_string())?;
     for (test, views) in [
         ("visual", "no_text_overlaps_or_is_cut_in_any_view_at_any_size"),
+        ("visual", "no_text_of_a_configurations_way_overlaps_or_is_cut"),
         ("own_page", "no_text_of_it_overlaps_or_is_cut_at_any_size"),
     ] {
         check(
