@@ -253,3 +253,16 @@ fn a_requests_way_is_told_step_by_step() {
     let told = way(late, &Request { path: "/a", ..Request::default() });
     assert_eq!(told.last(), Some(&step(Look::Untried, "location ~ a", false)));
 }
+
+/// A circle of `try_files` is gone round once.
+#[test]
+fn try_files_that_lead_back_end() {
+    let text = "http { server { listen 80;\n location / { try_files $uri /a; proxy_pass http://o; }\n \
+                location /a { try_files $uri /b; }\n location /b { try_files $uri /a; } } }";
+    let tree = Tree::read(text).unwrap();
+    let site = Site::of(&tree).unwrap();
+    let served = site.serve(&Request { path: "/api", ..Request::default() }, OLD).unwrap();
+    assert_eq!(served.hops.len(), 3);
+    let end = served.ends_before().unwrap();
+    assert_eq!(end.what, "answers with the file /a, or with 500 where there is none");
+}

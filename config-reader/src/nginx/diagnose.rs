@@ -79,7 +79,7 @@ impl<'t> Site<'t> {
         let others = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
         match others.iter().find_map(|name| force.all(name).last().copied()) {
             Some(by) => Handler::Other(by),
-            None => Handler::Itself("nothing is passed on: it is looked for among files".into()),
+            None => Handler::Itself("passes nothing on: it is looked for among files".into()),
         }
     }
 

@@ -303,7 +303,15 @@ impl<'t> Site<'t> {
         }
         note(format!("goes on to {path} where there is no such file"), false);
         served.uri = path.as_bytes().to_vec();
-        Ok(Some(choose(self, served.server, &served.uri)?))
+        let next = choose(self, served.server, &served.uri)?;
+        let been = |hop: &Choice| hop.location == next.location && hop.uri == next.uri;
+        if served.hops.iter().any(been) {
+            // nginx gives up after ten rounds.
+            let what = format!("answers with the file {path}, or with 500 where there is none");
+            served.detours.push(Detour { directive, what, always: true });
+            return Ok(None);
+        }
+        Ok(Some(next))
     }
 
     /// Notes what of a level may lead the request elsewhere.
