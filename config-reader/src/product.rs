@@ -9,6 +9,10 @@ pub enum Product {
     Haproxy,
     /// Caddy.
     Caddy,
+    /// Traefik.
+    Traefik,
+    /// Envoy.
+    Envoy,
 }
 
 /// Lines that are looked at: whose a text is shows long before.
@@ -16,7 +20,8 @@ const MOST_LINES: usize = 4_000;
 
 impl Product {
     /// All of them.
-    pub const ALL: [Product; 3] = [Product::Nginx, Product::Haproxy, Product::Caddy];
+    pub const ALL: [Product; 5] =
+        [Product::Nginx, Product::Haproxy, Product::Caddy, Product::Traefik, Product::Envoy];
 
     /// Its name in documents.
     pub fn name(self) -> &'static str {
@@ -24,6 +29,8 @@ impl Product {
             Product::Nginx => "nginx",
             Product::Haproxy => "haproxy",
             Product::Caddy => "caddy",
+            Product::Traefik => "traefik",
+            Product::Envoy => "envoy",
         }
     }
 
@@ -39,6 +46,20 @@ impl Product {
             lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
         if text.starts_with("# configuration file /") || text.contains("\n# configuration file /") {
             return Some(Product::Nginx);
+        }
+        let key = |name: &str| {
+            let bare = |line: &str| line.replace(['"', '\'', '{', ' '], "");
+            lines.iter().any(|line| {
+                let line = bare(line);
+                line.starts_with(&format!("{name}:")) || line.starts_with(&format!("[{name}"))
+            })
+        };
+        if key("static_resources") || key("staticResources") || key("dynamic_resources") {
+            return Some(Product::Envoy);
+        }
+        let dynamic = ["routers", "middlewares", "services"].iter().any(|own| key(own));
+        if key("entryPoints") || (key("http") && dynamic) || key("http.routers") {
+            return Some(Product::Traefik);
         }
         let first = |line: &str| line.split_whitespace().next().unwrap_or_default().to_string();
         let section = |line: &&&str| {
@@ -76,6 +97,11 @@ mod tests {
             ("global\n  daemon\nfrontend f\n  bind :80\n", Some(Product::Haproxy)),
             ("a.example {\n\treverse_proxy b:80\n}\n", Some(Product::Caddy)),
             ("a.example {\n\tencode gzip\n\thandle /x {\n\t}\n}\n", Some(Product::Caddy)),
+            ("static_resources:\n  listeners: []\n", Some(Product::Envoy)),
+            ("{\"static_resources\": {\"listeners\": []}}", Some(Product::Envoy)),
+            ("http:\n  routers:\n    a: {}\n", Some(Product::Traefik)),
+            ("[entryPoints.web]\naddress = \":80\"\n", Some(Product::Traefik)),
+            ("[http.routers.a]\nrule = \"Path(`/`)\"\n", Some(Product::Traefik)),
             ("<VirtualHost *:80>", None),
             ("", None),
             ("\u{0}\u{1}\u{2}", None),

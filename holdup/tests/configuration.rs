@@ -20,7 +20,19 @@ fn told(arguments: &[&str]) -> (Value, i32) {
     let output = run(&[&["doctor"], arguments, &["--json"]].concat());
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let told = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text} {}", stderr(&output)));
+    valid(&told);
     (told, status(&output))
+}
+
+/// Holds a document to its schema.
+fn valid(told: &Value) {
+    let schema = include_str!("../../docs/schema/holdup.configuration-1.schema.json");
+    let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+    compiler.add_resource("schema", serde_json::from_str(schema).unwrap()).unwrap();
+    let index = compiler.compile("schema", &mut schemas).unwrap();
+    if let Err(error) = schemas.validate(told, index) {
+        panic!("{error}\n{told:#}");
+    }
 }
 
 /// A way's verdict in the proof; `None`, and the reason is printed, where nothing was decided.
@@ -257,4 +269,104 @@ fn bad_input_is_one_line_and_status_2() {
     let file = file(&folder, "http {\nserver {\n");
     let other = run(&["doctor", "--haproxy-config", &file, "--path", "/x"]);
     assert!(stderr(&other).contains("use --nginx-config"), "{}", stderr(&other));
+}
+
+/// Traefik's buffering middleware in a chain, put there to limit requests.
+const TRAEFIK: &str = r#"
+http:
+  routers:
+    api:
+      rule: "Host(`chat.example.com`) && PathPrefix(`/api`)"
+      entryPoints: [websecure]
+      middlewares: [secure]
+      service: api
+      tls: {}
+  middlewares:
+    secure: {chain: {middlewares: [login, limit]}}
+    login: {basicAuth: {users: ["joe:S3CRET"]}}
+    limit: {buffering: {maxRequestBodyBytes: 1048576}}
+  services:
+    api: {loadBalancer: {servers: [{url: "http://10.0.0.2:8000"}]}}
+"#;
+
+#[test]
+fn traefiks_buffering_is_named_taken_off_the_stream_and_measured() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder, TRAEFIK);
+    let (told, status) = told(&["--traefik-config", &file, "--path", "/api/chat"]);
+    let text = told.to_string();
+    assert!(!text.contains("S3CRET"), "{text}");
+    assert!(told["headline"].as_str().unwrap().contains("held there by buffering"), "{told:#}");
+    let block = told["block"].as_str().unwrap();
+    assert!(block.contains("api-stream") && block.contains("login"), "{block}");
+    let (Some(yours), Some(corrected)) = (verdict(&told, "yours"), verdict(&told, "corrected"))
+    else {
+        return;
+    };
+    assert_eq!((yours.as_str(), corrected.as_str(), status), ("held", "live", 1), "{told:#}");
+}
+
+/// Envoy as its own examples have it: nothing is said of time, so 15 s are the limit.
+const ENVOY: &str = r#"
+static_resources:
+  listeners:
+  - name: main
+    address: {socket_address: {address: 0.0.0.0, port_value: 8080}}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: main
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
+          route_config:
+            virtual_hosts:
+            - name: all
+              domains: ["*"]
+              routes:
+              - match: {prefix: "/"}
+                route: {cluster: model}
+  clusters:
+  - name: model
+    type: STRICT_DNS
+    load_assignment:
+      cluster_name: model
+      endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: model, port_value: 8000}}}}]}]
+"#;
+
+#[test]
+fn envoys_own_time_limit_is_named_lifted_and_measured() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder, ENVOY);
+    let (told, status) = told(&["--envoy-config", &file, "--path", "/api/chat"]);
+    assert!(told["headline"].as_str().unwrap().contains("cut off there by timeout"), "{told:#}");
+    assert_eq!(told["in_force"]["settings"][0]["value"], "15 s");
+    assert!(told["block"].as_str().unwrap().contains("/api/chat"), "{told:#}");
+    let (Some(yours), Some(corrected)) = (verdict(&told, "yours"), verdict(&told, "corrected"))
+    else {
+        return;
+    };
+    assert_eq!((yours.as_str(), corrected.as_str(), status), ("truncated", "live", 1), "{told:#}");
+}
+
+#[test]
+fn data_that_is_none_says_where_and_repeats_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, text, why) in [
+        ("--traefik-config", "http:\n  routers: {a: 1\n  password: S3CRET\n", "line "),
+        ("--envoy-config", "static_resources: 1\na: [\n", "line "),
+        ("--envoy-config", TRAEFIK, "use --traefik-config"),
+        ("--traefik-config", ENVOY, "use --envoy-config"),
+    ] {
+        let file = file(&folder, text);
+        let output = run(&["doctor", option, &file, "--path", "/"]);
+        let said = stderr(&output);
+        assert_eq!(status(&output), 2, "{said}");
+        assert!(said.contains(why) && !said.contains("S3CRET"), "{said}");
+        assert_eq!(said.trim().lines().count(), 1, "{said}");
+    }
 }

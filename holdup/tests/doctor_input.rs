@@ -27,6 +27,27 @@ fn help_is_as_it_was() {
 }
 
 #[test]
+fn a_key_comes_from_a_variable_and_is_not_repeated() {
+    let output = run(&["doctor", "http://127.0.0.1:9/stream", "--key-env", "sk-S3CRET"]);
+    assert_eq!(status(&output), 2, "{}", stderr(&output));
+    assert!(!stderr(&output).contains("S3CRET"), "{}", stderr(&output));
+    let service = Service::start(|asked, stream| {
+        match asked.head.to_ascii_lowercase().contains("\r\nx-api-key: s3cretkey\r\n") {
+            true => live(stream),
+            false => drop(stream.write_all(answer("401 Unauthorized", "").as_bytes())),
+        }
+    });
+    let url = service.url("/stream");
+    let arguments = ["doctor", &url, "--key-env", "HOLDUP_TEST_KEY", "--key-header", "X-Api-Key"];
+    let output = common::holdup(&[&arguments[..], &["--max-requests", "3"]].concat())
+        .env("HOLDUP_TEST_KEY", "S3CRETkey")
+        .output()
+        .unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+    assert!(!said.contains("wants a login") && !said.contains("S3CRET"), "{said}");
+}
+
+#[test]
 fn what_is_no_stream_is_named_with_what_to_do() {
     for (reply, said) in [
         (answer("302 Found\r\nLocation: /login?next=x", ""), "it redirects (302) to http://"),

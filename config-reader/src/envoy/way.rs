@@ -41,6 +41,8 @@ pub struct Way {
     pub steps: Vec<String>,
     /// What may lead elsewhere.
     pub open: Vec<String>,
+    /// What stands on the way and is not known here.
+    pub unknown: Vec<String>,
     /// Causes: a name, and why.
     pub causes: Vec<(&'static str, String)>,
     /// In force there: a name, its value, and where it comes from.
@@ -296,7 +298,7 @@ fn force(whole: &Value, way: &mut Way, manager: &Value, host: &Value, route: &Va
                 way.causes.push((cause, why));
             }
             Does::Passes(note) => way.notes.push(note),
-            Does::Unknown(what) => way.open.push(what),
+            Does::Unknown(what) => way.unknown.push(what),
             Does::Nothing => {}
         }
     }
@@ -368,6 +370,31 @@ fn shown(ms: u64) -> String {
     }
 }
 
+fn limit(action: &mut Value, name: &str, ms: u64) {
+    let to = match ms % 1000 {
+        0 => json!(format!("{}s", ms / 1000)),
+        part => json!(format!("{}.{part:03}s", ms / 1000)),
+    };
+    let to = match name {
+        "timeout" => to,
+        _ => json!({ "max_stream_duration": to }),
+    };
+    set(action, name, to);
+}
+
+/// The same configuration whose limits for a whole answer are so many milliseconds at its route,
+/// in place of longer ones.
+pub fn hurried(whole: &Value, way: &Way, ms: u64) -> Value {
+    let mut hurried = whole.clone();
+    let Some(route) = below_mut(&mut hurried, &way.route) else { return hurried };
+    if let Some(key) = crate::structured::key_of(route, "route").cloned() {
+        for (name, _) in way.cuts.iter().filter(|(_, own)| *own > ms) {
+            limit(&mut route[&key], name, ms);
+        }
+    }
+    hurried
+}
+
 /// The configuration with a route of the stream's own, or its route changed where that serves
 /// nothing else or rewrites by its match; the route; and what was done.
 pub fn correct(whole: &Value, way: &Way, path: &str) -> (Value, Value, Vec<String>) {
@@ -380,11 +407,7 @@ pub fn correct(whole: &Value, way: &Way, path: &str) -> (Value, Value, Vec<Strin
     if let Some(key) = crate::structured::key_of(&route, "route").cloned() {
         let action = &mut route[&key];
         for (name, _) in &way.cuts {
-            let to = match *name {
-                "timeout" => json!("0s"),
-                _ => json!({ "max_stream_duration": "0s" }),
-            };
-            set(action, name, to);
+            limit(action, name, 0);
             lines.push(format!("{name} 0s: no limit"));
         }
     }

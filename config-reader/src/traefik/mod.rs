@@ -2,9 +2,11 @@
 
 mod correct;
 mod rule;
+mod sandbox;
 mod way;
 
 pub use correct::{Corrected, correct};
+pub use sandbox::{ENTRY_POINT, sandbox};
 pub use way::{Request, Way, way};
 
 use serde_json::Value;

@@ -36,6 +36,8 @@ pub struct Way {
     pub steps: Vec<String>,
     /// What may lead elsewhere.
     pub open: Vec<String>,
+    /// What stands on the way and is not known here.
+    pub unknown: Vec<String>,
     /// Causes: a name, and why.
     pub causes: Vec<(&'static str, String)>,
     /// What else is of interest.
@@ -183,11 +185,11 @@ fn middleware<'v>(whole: &'v Value, name: &str) -> Option<(&'v String, &'v Value
 /// One middleware, or those of a chain.
 fn follow(whole: &Value, name: &str, of_entry_point: bool, depth: usize, way: &mut Way) {
     let Some((plain, own)) = middleware(whole, name) else {
-        way.open.push(format!("middleware {name} stands elsewhere: what it does is not known"));
+        way.unknown.push(format!("middleware {name} stands elsewhere: what it does is not known"));
         return;
     };
     if depth > MOST_DEPTH {
-        way.open.push(format!("the chains of {name} do not end"));
+        way.unknown.push(format!("the chains of {name} do not end"));
         return;
     }
     if let Some(chain) = field(own, "chain") {
@@ -229,7 +231,7 @@ fn follow(whole: &Value, name: &str, of_entry_point: bool, depth: usize, way: &m
             "{plain} puts pages in the place of failed answers; others pass it live (measured)"
         )),
         "retry" => way.notes.push(format!("{plain} is live (measured)")),
-        "plugin" => way.open.push(format!("{plain} is a plugin: what it does is not known")),
+        "plugin" => way.unknown.push(format!("{plain} is a plugin: what it does is not known")),
         "replacepath" | "replacepathregex" | "stripprefix" | "stripprefixregex" | "addprefix" => {
             way.notes.push(format!("{plain} changes the path on its way to the origin"));
         }

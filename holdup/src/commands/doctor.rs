@@ -21,6 +21,7 @@ use crate::doctor::{config, plan, show};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::interrupt::Interrupt;
 use crate::out::{print, say};
+use crate::probe::secret::Secrets;
 use crate::target::Target;
 
 pub(crate) fn run(options: &Doctor) -> Outcome {
@@ -175,7 +176,18 @@ fn base(target: &Target, earlier: Option<&Record>) -> Result<Script, Problem> {
 fn form(options: &Doctor) -> Result<Form, Problem> {
     let method = http::Method::from_bytes(options.method.as_bytes())
         .map_err(|_| Problem::usage(format!("{:?} is no method", options.method)))?;
-    let fields = options.header.iter().map(|text| field(text)).collect::<Result<_, _>>()?;
+    let asked = options.header.iter().map(|text| field(text));
+    let mut fields: Vec<(String, String)> = asked.collect::<Result<_, _>>()?;
+    let secrets = Secrets::read(
+        options.key_env.as_deref(),
+        options.key_file.as_deref(),
+        &options.key_header,
+    )?;
+    if let Some((name, value)) = secrets.field {
+        if !fields.iter().any(|(asked, _)| asked.eq_ignore_ascii_case(&name)) {
+            fields.push((name, value));
+        }
+    }
     let body = match &options.body {
         Some(path) => std::fs::read(path)
             .map_err(|error| Problem::usage(format!("--body {}: {error}", path.display())))?,

@@ -20,7 +20,7 @@ const SECONDS: u32 = 30;
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// The stream, as its readers reach it: http[s]://HOST[:PORT]/PATH
-    #[arg(value_name = "URL", required_unless_present_any = ["nginx_config", "haproxy_config", "caddyfile"])]
+    #[arg(value_name = "URL", required_unless_present_any = ["nginx_config", "haproxy_config", "caddyfile", "traefik_config", "envoy_config"])]
     pub(crate) url: Option<String>,
     /// The same stream on a way without the suspect, such as the origin itself
     #[arg(long, value_name = "URL")]
@@ -28,9 +28,18 @@ pub(crate) struct Doctor {
     /// The method; it is never varied
     #[arg(long, value_name = "METHOD", default_value = "GET")]
     pub(crate) method: String,
-    /// A header to send with every request, such as 'Authorization: Bearer …'; repeatable
+    /// A header to send with every request; repeatable. For a key: --key-env or --key-file
     #[arg(long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
+    /// An environment variable that holds the key; it is sent, never stored or shown
+    #[arg(long, value_name = "VAR", conflicts_with = "key_file", requires = "url")]
+    pub(crate) key_env: Option<String>,
+    /// A file that holds the key
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// The header that carries the key, with what stands before it
+    #[arg(long, value_name = "NAME[: SCHEME]", default_value = "Authorization: Bearer")]
+    pub(crate) key_header: String,
     /// A file to send as the body of every request; it is never varied
     #[arg(long, value_name = "FILE")]
     pub(crate) body: Option<PathBuf>,

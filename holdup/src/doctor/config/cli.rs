@@ -20,6 +20,15 @@ pub(crate) struct Configuration {
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["nginx_config", "haproxy_config", "url", "against", "body", "header", "verify", "markdown", "junit"])]
     pub(crate) caddyfile: Option<PathBuf>,
+    /// The same for Traefik: the static file, the file provider's, or both, one option each (YAML
+    /// or TOML)
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["nginx_config", "haproxy_config", "caddyfile", "envoy_config", "url", "against", "body", "header", "verify", "markdown", "junit"])]
+    pub(crate) traefik_config: Vec<PathBuf>,
+    /// The same for Envoy: its bootstrap file (YAML or JSON)
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["nginx_config", "haproxy_config", "caddyfile", "url", "against", "body", "header", "verify", "markdown", "junit"])]
+    pub(crate) envoy_config: Option<PathBuf>,
     /// The path of the stream, as its readers ask for it
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
@@ -46,6 +55,7 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// Whether a configuration is to be read.
     pub(crate) fn is_asked(&self) -> bool {
-        self.nginx_config.is_some() || self.haproxy_config.is_some() || self.caddyfile.is_some()
+        let files = [&self.nginx_config, &self.haproxy_config, &self.caddyfile, &self.envoy_config];
+        files.iter().any(|file| file.is_some()) || !self.traefik_config.is_empty()
     }
 }

@@ -2,19 +2,22 @@
 //! write instead, and the proof by the real proxy.
 //!
 //! A [`question`] is asked by the command and by the page, and [`examine`] answers both. [`nginx`],
-//! [`haproxy`] and [`caddy`] tell what the reader found; [`start`] runs a text in a scratch folder;
+//! [`haproxy`], [`caddy`], [`traefik`] and [`envoy`] tell what the reader found; [`start`] runs a text in a scratch folder;
 //! [`proof`] measures before and after; [`story`] is what is told.
 
 mod caddy;
 pub(crate) mod cli;
+mod data;
+mod envoy;
 mod haproxy;
 mod nginx;
 mod proof;
 mod question;
 mod start;
 mod story;
+mod traefik;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use config_reader::Product;
 use config_reader::nginx::Version;
@@ -40,6 +43,8 @@ pub(crate) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Res
         Product::Nginx => nginx::examine(question, proving),
         Product::Haproxy => haproxy::examine(question, proving),
         Product::Caddy => caddy::examine(question, proving),
+        Product::Traefik => traefik::examine(question, proving),
+        Product::Envoy => envoy::examine(question, proving),
     }
 }
 
@@ -63,14 +68,18 @@ pub(crate) fn marked(text: &str, version: Option<Version>) -> Result<(String, us
 pub(crate) fn run(options: &Doctor) -> Outcome {
     let own = &options.configuration;
     let path = own.nginx_config.as_deref().or(own.haproxy_config.as_deref());
-    let path = path.or(own.caddyfile.as_deref());
+    let path = path.or(own.caddyfile.as_deref()).or(own.envoy_config.as_deref());
+    let path = path.or(own.traefik_config.first().map(PathBuf::as_path));
     let Some(path) = path else {
         return Err(Problem::usage("say --nginx-config FILE"));
     };
     if own.path.is_none() && !own.marked {
         return Err(Problem::usage("say which path is streamed: --path /api/chat"));
     }
-    let text = crate::own_config::read(path)?;
+    let text = match own.traefik_config.len() {
+        0 | 1 => crate::own_config::read(path)?,
+        _ => traefik::joined(&own.traefik_config)?,
+    };
     if own.marked {
         let (marked, masked) =
             marked(&text, own.nginx_version).map_err(|fault| at(path, &fault.problem))?;

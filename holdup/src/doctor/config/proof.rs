@@ -106,6 +106,8 @@ fn drawn(cell: &CellResult, runs: &[RunRecord]) -> Option<Drawn> {
 pub(super) enum Shown {
     /// Held before, live after.
     Cured,
+    /// Cut off before, live after.
+    Whole,
     /// Live before.
     LiveBefore,
     /// Anything else.
@@ -157,6 +159,25 @@ impl Executor for Through<'_> {
     }
 }
 
+/// What a stream that a limit cuts is asked to last beyond it, and how often it comes: its frames
+/// are no faster than a model's.
+const BEYOND: Span = Span::millis(2_000);
+const LONG_INTERVAL: Span = Span::millis(100);
+
+/// Measures both ways by a stream that lasts longer than a limit. `None` when it was interrupted.
+pub(super) fn outlast(
+    proxies: &Proxies,
+    emitter: &Emitter,
+    ways: &[(&str, SocketAddr)],
+    asked: (&str, Option<&str>),
+    limit: Span,
+    proving: &Proving<'_>,
+) -> Result<Option<Vec<Row>>, Problem> {
+    let frames = ((limit.0 + BEYOND.0) / LONG_INTERVAL.0) as u32;
+    let body = Body::Paced { frames, interval_us: LONG_INTERVAL, frame_bytes: SMALL };
+    play(proxies, emitter, ways, asked, body, proving)
+}
+
 /// Measures both ways. `None` when it was interrupted.
 pub(super) fn measure(
     proxies: &Proxies,
@@ -164,6 +185,18 @@ pub(super) fn measure(
     ways: &[(&str, SocketAddr)],
     (path, host): (&str, Option<&str>),
     frame_bytes: u32,
+    proving: &Proving<'_>,
+) -> Result<Option<Vec<Row>>, Problem> {
+    let body = Body::Paced { frames: FRAMES, interval_us: Span::millis(50), frame_bytes };
+    play(proxies, emitter, ways, (path, host), body, proving)
+}
+
+fn play(
+    proxies: &Proxies,
+    emitter: &Emitter,
+    ways: &[(&str, SocketAddr)],
+    (path, host): (&str, Option<&str>),
+    body: Body,
     proving: &Proving<'_>,
 ) -> Result<Option<Vec<Row>>, Problem> {
     let mut rig = Rig::start(proxies, &[], emitter.address());
@@ -179,7 +212,6 @@ pub(super) fn measure(
     let seed = crate::cli::seed(None);
     let mut plan = Plan::preset("headline", &names, &[profile], Some(ETHERNET_MSS), ROUNDS, seed)
         .map_err(Problem::nothing)?;
-    let body = Body::Paced { frames: FRAMES, interval_us: Span::millis(50), frame_bytes };
     for cell in &mut plan.cells {
         cell.script = Script { body: body.clone(), ..Script::headline() };
     }
@@ -224,6 +256,7 @@ pub(super) fn shown(rows: &[Row]) -> Shown {
     };
     match (of(YOURS), of(CORRECTED)) {
         (Some(before), Some(Verdict::Live)) if holds(before) => Shown::Cured,
+        (Some(Verdict::Truncated), Some(Verdict::Live)) => Shown::Whole,
         (Some(Verdict::Live), _) => Shown::LiveBefore,
         _ => Shown::Open,
     }

@@ -36,6 +36,8 @@ impl Question {
         let product = match (&own.nginx_config, &own.caddyfile) {
             (Some(_), _) => Product::Nginx,
             (_, Some(_)) => Product::Caddy,
+            _ if own.envoy_config.is_some() => Product::Envoy,
+            _ if !own.traefik_config.is_empty() => Product::Traefik,
             _ => Product::Haproxy,
         };
         Question {

@@ -252,6 +252,7 @@ fn line(own: &Station) -> String {
 fn said(shown: Shown) -> &'static str {
     match shown {
         Shown::Cured => "Held as it is, live as corrected.",
+        Shown::Whole => "Cut off as it is, live and whole as corrected.",
         Shown::LiveBefore => "Live as it is, measured here.",
         Shown::Open => "These measurements do not decide.",
     }

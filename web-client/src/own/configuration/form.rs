@@ -93,7 +93,8 @@ pub(super) fn markup() -> String {
             "Product",
             "<select id=\"conf-product\"><option value=\"\">recognised by itself</option>\
              <option value=\"nginx\">nginx</option><option value=\"haproxy\">HAProxy</option>\
-             <option value=\"caddy\">Caddy</option></select>",
+             <option value=\"caddy\">Caddy</option>\
+             <option value=\"traefik\">Traefik</option><option value=\"envoy\">Envoy</option></select>",
         ),
         "</div><div class=\"pair three\">",
         &field("host", "Host, if several answer", &input("host", "placeholder=\"any\"")),

@@ -16,6 +16,8 @@ pub(super) fn markup(state: &State) -> String {
     let product = match story.product.as_str() {
         "haproxy" => "HAProxy",
         "caddy" => "Caddy",
+        "traefik" => "Traefik",
+        "envoy" => "Envoy",
         _ => "nginx",
     };
     let mut markup = filled(
