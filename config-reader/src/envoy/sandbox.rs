@@ -97,17 +97,17 @@ fn alone(manager: &mut Value, path: &str, changed: &mut BTreeSet<String>) {
         set(manager, "codec_type", "AUTO".into());
     }
     let mut gone = Vec::new();
-    if let Some(key) = key_of(manager, "http_filters").cloned() {
-        if let Some(filters) = manager[&key].as_array_mut() {
-            filters.retain(|own| {
-                let config = field(own, "typed_config").unwrap_or(&Value::Null);
-                let kept = KEPT.contains(&kind(config));
-                if !kept {
-                    gone.push(word(own, &["name"]).to_owned());
-                }
-                kept
-            });
-        }
+    if let Some(key) = key_of(manager, "http_filters").cloned()
+        && let Some(filters) = manager[&key].as_array_mut()
+    {
+        filters.retain(|own| {
+            let config = field(own, "typed_config").unwrap_or(&Value::Null);
+            let kept = KEPT.contains(&kind(config));
+            if !kept {
+                gone.push(word(own, &["name"]).to_owned());
+            }
+            kept
+        });
     }
     for name in &gone {
         changed
@@ -122,10 +122,10 @@ fn routes(value: &mut Value, path: &str, gone: &[String]) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(|own| routes(own, path, gone)),
         Value::Object(_) => {
-            if let Some(key) = key_of(value, "typed_per_filter_config").cloned() {
-                if let Some(own) = value[&key].as_object_mut() {
-                    own.retain(|name, _| !gone.contains(name));
-                }
+            if let Some(key) = key_of(value, "typed_per_filter_config").cloned()
+                && let Some(own) = value[&key].as_object_mut()
+            {
+                own.retain(|name, _| !gone.contains(name));
             }
             let leads = ["cluster", "weighted_clusters", "cluster_header"];
             if leads.iter().any(|name| field(value, name).is_some())

@@ -145,6 +145,8 @@ fn words(line: &str) -> String {
         ("say --nginx-version", "say its version"),
         ("use --haproxy-config", "choose HAProxy"),
         ("use --nginx-config", "choose nginx"),
+        ("use --traefik-config", "choose Traefik"),
+        ("use --envoy-config", "choose Envoy"),
     ] {
         line = line.replace(option, field);
     }
