@@ -183,10 +183,10 @@ fn form(options: &Doctor) -> Result<Form, Problem> {
         options.key_file.as_deref(),
         &options.key_header,
     )?;
-    if let Some((name, value)) = secrets.field {
-        if !fields.iter().any(|(asked, _)| asked.eq_ignore_ascii_case(&name)) {
-            fields.push((name, value));
-        }
+    if let Some((name, value)) = secrets.field
+        && !fields.iter().any(|(asked, _)| asked.eq_ignore_ascii_case(&name))
+    {
+        fields.push((name, value));
     }
     let body = match &options.body {
         Some(path) => std::fs::read(path)
