@@ -128,7 +128,7 @@ pub static CAUSES: &[Cause] = &[
         name: "the reader, or a hop for its sake, does not take what has come, and a window is used up",
         hop: Hop::Reader,
         signature: "a stop after one window's bytes on a healthy connection",
-        evidence: "the origin was refused a write, by its socket or for want of an HTTP/2 window, nothing arrived meanwhile, and then it went on",
+        evidence: "the origin was refused a write, by its socket or for want of a window of HTTP/2 or HTTP/3, nothing arrived meanwhile, and then it went on",
         cures: cures::SLOW_READER,
     },
     Cause {
