@@ -103,10 +103,11 @@ pub(super) fn marked(page: &Page) {
                 Ok(json) => keep(&page, "marked.conf", &json.text("text")),
                 Err(why) => page.fail(Fault::plain(&why)),
             },
-            Ok((status, text)) => match told(status, &text) {
-                Err(fault) => page.fail(fault),
-                Ok(_) => {}
-            },
+            Ok((status, text)) => {
+                if let Err(fault) = told(status, &text) {
+                    page.fail(fault);
+                }
+            }
             Err(why) => page.fail(Fault::plain(&why)),
         }
     });
