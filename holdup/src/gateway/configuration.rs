@@ -70,8 +70,9 @@ struct Told(Fault);
 
 impl IntoResponse for Told {
     fn into_response(self) -> Response {
-        let said = words(&self.0.problem.to_string());
-        private((StatusCode::UNPROCESSABLE_ENTITY, Json(self.0.json(&said))).into_response())
+        private(
+            (StatusCode::UNPROCESSABLE_ENTITY, Json(self.0.json(&said(&self.0)))).into_response(),
+        )
     }
 }
 
@@ -116,7 +117,8 @@ fn question(asked: Asked) -> Result<Question, Fault> {
         None => Product::of(&asked.text).unwrap_or(Product::Nginx),
     };
     let version: Option<Version> = match filled(asked.version) {
-        Some(text) if product != Product::Haproxy => {
+        // Of the others no version changes what is said.
+        Some(text) if matches!(product, Product::Nginx | Product::Caddy) => {
             Some(text.parse().map_err(|why: String| config::version_fault(&why))?)
         }
         _ => None,
@@ -145,15 +147,21 @@ fn words(line: &str) -> String {
         ("say --nginx-version", "say its version"),
         ("use --haproxy-config", "choose HAProxy"),
         ("use --nginx-config", "choose nginx"),
+        ("use --caddyfile", "choose Caddy"),
         ("use --traefik-config", "choose Traefik"),
         ("use --envoy-config", "choose Envoy"),
     ] {
         line = line.replace(option, field);
     }
-    // Those that could be meant are buttons beside it.
+    line
+}
+
+/// What a fault says to the page, where those that could be meant are buttons beside it.
+fn said(fault: &Fault) -> String {
+    let line = words(&fault.problem.to_string());
     match line.split_once("choose one:") {
-        Some((before, _)) => format!("{before}choose one"),
-        None => line,
+        Some((before, _)) if !fault.choices.is_empty() => format!("{before}choose one"),
+        _ => line,
     }
 }
 
@@ -245,7 +253,7 @@ pub(super) async fn measure(
         let last = match config::examine(&question, Some(&proving)) {
             Ok(story) if story.exit == Exit::Interrupted => json!({ "stopped": true }),
             Ok(story) => json!({ "story": told(&question, &story) }),
-            Err(fault) => fault.json(&words(&fault.problem.to_string())),
+            Err(fault) => fault.json(&said(&fault)),
         };
         let _ = sender.send(last);
     });
@@ -308,7 +316,7 @@ mod tests {
                 Ok(Err(fault)) | Err(fault) => fault,
                 Ok(Ok(_)) => panic!("{text}"),
             };
-            let said = words(&fault.problem.to_string());
+            let said = said(&fault);
             assert!(!said.contains("--"), "{said}");
         }
     }
