@@ -261,7 +261,7 @@ fn try_files_that_lead_back_end() {
                 location /a { try_files $uri /b; }\n location /b { try_files $uri /a; } } }";
     let tree = Tree::read(text).unwrap();
     let site = Site::of(&tree).unwrap();
-    let served = site.serve(&Request { path: "/api", ..Request::default() }, OLD).unwrap();
+    let served = site.serve(&Request { path: "/chat", ..Request::default() }, OLD).unwrap();
     assert_eq!(served.hops.len(), 3);
     let end = served.ends_before().unwrap();
     assert_eq!(end.what, "answers with the file /a, or with 500 where there is none");
