@@ -224,6 +224,10 @@ pub struct Arrivals {
     /// TCP segments with payload that came, as the kernel counted them (native readers on Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments_in: Option<u64>,
+    /// Datagrams that found no room in the reader's own socket and had to be sent again, as the
+    /// kernel counted them (native readers over HTTP/3 on Linux).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams_lost: Option<u32>,
     /// Bytes of the response's head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_bytes: Option<u64>,
@@ -254,6 +258,7 @@ impl Arrivals {
             page: None,
             segment_bytes: None,
             segments_in: None,
+            datagrams_lost: None,
             head_bytes: None,
             transport: None,
         }

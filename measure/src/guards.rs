@@ -196,6 +196,12 @@ impl Guards {
 
     /// Whether the reader itself was late, by so much at most.
     pub(crate) fn client_lag(&self, arrivals: &Arrivals, tolerance: Span) -> Option<Exclusion> {
+        // What it lost came again when the sender had noticed: that time is nobody's but its own.
+        if let Some(lost) = arrivals.datagrams_lost.filter(|lost| *lost > 0) {
+            return Some(Exclusion::Client(format!(
+                "{lost} datagrams found no room in the reader's socket and had to be sent again"
+            )));
+        }
         let tolerance = Span((tolerance.as_micros() as f64 * self.client_lag_share) as i64);
         let stamped = arrivals.deliveries.iter().filter_map(|d| Some(d.at - d.kernel?)).max();
         if let Some(lag) = stamped.filter(|lag| *lag > tolerance) {

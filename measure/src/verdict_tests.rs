@@ -285,6 +285,22 @@ fn a_machine_that_stalls_is_not_called_a_proxy_that_holds() {
 }
 
 #[test]
+fn what_the_reader_itself_lost_is_not_billed_to_the_path() {
+    let ledger = ledger(&Script::paced(41, Span::millis(50), 60).unwrap());
+    // Sent again after 30 ms, and the reader was at its socket all the time.
+    let mut arrivals = arrivals(&ledger, |seq| if seq == 7 { 30_000 } else { 500 });
+    let excluded = |arrivals: &crate::Arrivals| {
+        crate::guards::Guards::default().client_lag(arrivals, Span::millis(10))
+    };
+    assert_eq!(excluded(&arrivals), None);
+    arrivals.datagrams_lost = Some(0);
+    assert_eq!(excluded(&arrivals), None);
+    arrivals.datagrams_lost = Some(1);
+    let why = excluded(&arrivals).expect("excluded");
+    assert_eq!(why.guard(), "client");
+}
+
+#[test]
 fn a_held_beginning_is_not_live() {
     let ledger = ledger(&Script::headline());
     let late =

@@ -82,6 +82,7 @@ fn over_socket(
         // is there all the same.
         let done = seen.told.transport.tls.as_ref().map(|tls| tls.handshake_done);
         arrivals.connected = done.or(socket.first_heard().map(stamp));
+        arrivals.datagrams_lost = socket.lost();
         for datagram in std::mem::take(&mut seen.told.farewell) {
             // Good manners, and no more.
             let _ = socket.send(&datagram);

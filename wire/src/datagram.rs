@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg};
 #[cfg(target_os = "linux")]
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{ControlMessageOwned, RecvMsg, setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg};
 use nix::sys::time::TimeSpec;
 
 use crate::moment::Moment;
@@ -26,6 +26,8 @@ pub struct DatagramSocket {
     control: Vec<u8>,
     waits: Option<Duration>,
     heard: Option<Moment>,
+    #[cfg(target_os = "linux")]
+    lost: u32,
 }
 
 impl DatagramSocket {
@@ -46,7 +48,27 @@ impl DatagramSocket {
         let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(KERNEL_BUFFER);
         #[cfg(target_os = "linux")]
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        Ok(DatagramSocket { socket, control: nix::cmsg_space!(TimeSpec), waits: None, heard: None })
+        // Where it cannot be switched on, what finds no room is not known.
+        #[cfg(target_os = "linux")]
+        let _ = setsockopt(&socket, sockopt::RxqOvfl, &1);
+        Ok(DatagramSocket {
+            socket,
+            control: nix::cmsg_space!(TimeSpec, u32),
+            waits: None,
+            heard: None,
+            #[cfg(target_os = "linux")]
+            lost: 0,
+        })
+    }
+
+    /// Datagrams that found no room in this socket before the last one that was read came
+    /// (`SO_RXQ_OVFL`): the reader lost them, not the way to it. `None` where the kernel does not
+    /// tell.
+    pub fn lost(&self) -> Option<u32> {
+        #[cfg(target_os = "linux")]
+        return Some(self.lost);
+        #[cfg(not(target_os = "linux"))]
+        None
     }
 
     /// When the first datagram came.
@@ -68,14 +90,28 @@ impl DatagramSocket {
             match result {
                 Ok(message) => {
                     let (at, kernel) = Moment::now_with_wall(stamp(&message));
+                    let bytes = message.bytes;
+                    #[cfg(target_os = "linux")]
+                    if let Some(lost) = overflow(&message) {
+                        self.lost = lost;
+                    }
                     self.heard.get_or_insert(at);
-                    return Ok(Read { bytes: message.bytes, entered, at, kernel });
+                    return Ok(Read { bytes, entered, at, kernel });
                 }
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(errno) => return Err(errno.into()),
             }
         }
     }
+}
+
+/// How many datagrams had found no room when this one came; the kernel says it once there are some.
+#[cfg(target_os = "linux")]
+fn overflow<S>(message: &RecvMsg<'_, '_, S>) -> Option<u32> {
+    message.cmsgs().ok()?.find_map(|control| match control {
+        ControlMessageOwned::RxqOvfl(lost) => Some(lost),
+        _ => None,
+    })
 }
 
 impl Socket for DatagramSocket {
@@ -138,6 +174,32 @@ mod tests {
         assert_eq!(near.recv_now(&mut buffer).unwrap().unwrap().bytes, 9);
         assert!(near.recv_now(&mut buffer).unwrap().is_none());
         assert_eq!(near.recv(&mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_finds_no_room_is_counted() {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut near = DatagramSocket::connect(peer.local_addr().unwrap()).unwrap();
+        // The kernel makes it the least that it gives.
+        socket2::SockRef::from(&near.socket).set_recv_buffer_size(1).unwrap();
+        near.send(b"who").unwrap();
+        let (_, back) = peer.recv_from(&mut [0; 8]).unwrap();
+        let sent = 64;
+        for _ in 0..sent {
+            peer.send_to(&[7; 1_200], back).unwrap();
+        }
+        let mut buffer = [0; 2_048];
+        let mut came = 0;
+        while near.recv_now(&mut buffer).unwrap().is_some() {
+            came += 1;
+        }
+        assert_eq!(near.lost(), Some(0), "those before the first that found none know of none");
+        peer.send_to(b"after", back).unwrap();
+        near.wait_at_most(Duration::from_secs(5)).unwrap();
+        near.recv(&mut buffer).unwrap();
+        assert!(came < sent, "all {sent} found room");
+        assert_eq!(near.lost(), Some(sent - came));
     }
 
     #[test]

@@ -348,7 +348,8 @@ pub(crate) fn arrivals_of(json: &Json) -> Arrivals {
         segment_bytes: json.small_if_any("segment_bytes"),
         head_bytes: json.bytes_if_any("head_bytes"),
         segments_in: json.bytes_if_any("segments_in"),
-        // Native readers' alone; nothing in a page asks for it.
+        // Native readers' alone; nothing in a page asks for them.
+        datagrams_lost: None,
         transport: None,
     }
 }
