@@ -41,6 +41,8 @@ pub(crate) struct Rig {
     leaf: Option<Arc<Leaf>>,
     /// Endpoints that speak TLS.
     tls: Vec<String>,
+    /// Those of them that speak HTTP/3 as well.
+    quic: Vec<String>,
     taps: Vec<Tapped>,
     /// What passes datagrams on for HTTP/3, by endpoint.
     datagrams: Vec<(String, DatagramTap)>,
@@ -106,6 +108,7 @@ impl Rig {
             direct_tls: secured.map(|(address, _)| address),
             leaf: secured.map(|(_, secured)| secured.leaf()),
             tls: Vec::new(),
+            quic: Vec::new(),
             taps: Vec::new(),
             datagrams: Vec::new(),
             probes: BTreeMap::new(),
@@ -128,6 +131,9 @@ impl Rig {
         let known = proxies.registry().endpoint(endpoint);
         if known.as_ref().is_ok_and(|known| known.tls) {
             self.tls.push(name.into());
+        }
+        if known.as_ref().is_ok_and(|known| known.http3) {
+            self.quic.push(name.into());
         }
         let label = known.map_or(String::new(), |endpoint| endpoint.label.clone());
         match start_one(proxies, endpoint, upstream, self.leaf.clone()) {
@@ -218,7 +224,15 @@ impl Rig {
     pub(crate) fn tap_datagrams(&mut self, endpoints: &[String]) -> std::io::Result<()> {
         let direct = self.direct_tls;
         for (own, name) in (OWN_HOSTS..=u8::MAX).zip(endpoints) {
-            let upstream = if name == DIRECT { direct } else { self.address(name) };
+            let upstream = match name.as_str() {
+                DIRECT => direct,
+                _ if self.quic.contains(name) => self.address(name),
+                // Nobody would answer there, and that would be told as the endpoint's failure.
+                _ => {
+                    eprintln!("SKIPPED({name}: it speaks no HTTP/3)");
+                    None
+                }
+            };
             if let Some(upstream) = upstream {
                 let listen = (Ipv4Addr::new(127, 0, 0, own), 0).into();
                 self.datagrams.push((name.clone(), DatagramTap::start(listen, upstream)?));

@@ -167,6 +167,12 @@ fn the_seventh_stream_waits() {
     rows[26].summary.ttft_us = Spread::of([Span::millis(1_900)]);
     let told = of("seventh").unwrap().tell(&rows);
     assert!(told.text().ends_with("had its first token after 1900 ms, too."), "{told:?}");
+    for row in &mut rows[7..] {
+        (row.summary.ttft_us, row.summary.runs) = (None, 0);
+    }
+    let told = of("seventh").unwrap().tell(&rows);
+    let asked = "over HTTP/2 not all have figures that count.";
+    assert!(told.text().ends_with(asked), "asked for, and none counts: {told:?}");
     assert!(matches!(of("seventh").unwrap().tell(&alone[1..]), Telling::Nothing(_)));
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn run(options: &cli::Demo) -> Outcome {
     let emitter = match (asked, usual) {
         (_, Ok(emitter)) => emitter,
         // Nobody asked for the usual ports: others do as well.
-        (None, Err(StartError::Listen { .. })) => {
+        (None, Err(StartError::Listen { .. } | StartError::ListenUdp { .. })) => {
             start(any_port(), secured.port(None)?).map_err(Problem::nothing)?
         }
         (_, Err(error)) => return Err(Problem::nothing(error)),

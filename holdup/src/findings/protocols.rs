@@ -62,10 +62,20 @@ enum Fate {
 }
 
 /// A finding stands on a protocol when the verdict fits, falls when another one was reached, and
-/// is open where the guards or the evidence gave none. One that falls somewhere has fallen.
+/// is open where the guards or the evidence gave none, or where it is not the path that was found:
+/// the origin that wrote frames together, a stream that was cut, a window. One that falls somewhere
+/// has fallen.
 fn fate(says: Says, found: &[(ClientProtocol, Verdict)]) -> Fate {
     let open = |verdict: &Verdict| {
-        matches!(verdict, Verdict::Void | Verdict::CannotTell | Verdict::Failed)
+        !matches!(
+            verdict,
+            Verdict::Live
+                | Verdict::Held
+                | Verdict::Corked
+                | Verdict::BufferBursts
+                | Verdict::OneBehind
+                | Verdict::TypeChanged
+        )
     };
     let falls: Vec<ClientProtocol> = found
         .iter()
@@ -207,6 +217,9 @@ mod tests {
             of(Says::PassesOn, &[(h2, Verdict::Held), (h3, Verdict::Void)]),
             Fate::Falls(vec![h2])
         );
+        for not_the_path in [Verdict::BatchedAtOrigin, Verdict::Truncated, Verdict::FlowControl] {
+            assert_eq!(of(Says::PassesOn, &[(h2, not_the_path)]), Fate::Open, "{not_the_path:?}");
+        }
         assert_eq!(of(Says::PassesOn, &[]), Fate::Open);
     }
 }
