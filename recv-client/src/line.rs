@@ -197,21 +197,19 @@ impl Line {
         }
     }
 
-    /// Gives back to the windows what was kept from them, and again what comes. Whatever fails,
-    /// the next read tells. Says whether [`Line::body`] has what had come meanwhile.
-    pub(crate) fn give_back(&mut self) -> bool {
+    /// Gives back to the windows what was kept from them, and again what comes. Afterwards
+    /// [`Line::body`] has what had come meanwhile, after an error too.
+    ///
+    /// # Errors
+    /// What the peer said meanwhile on a stream that was not read; it is told once.
+    pub(crate) fn give_back(&mut self) -> Result<(), ProtocolError> {
+        self.body.clear();
         match &mut self.session {
-            Session::One(_) => false,
-            Session::Two(exchange) => {
-                exchange.give_back();
-                false
-            }
-            Session::Three(exchange) => {
-                self.body.clear();
-                let _ = exchange.give_back(&mut self.body);
-                !self.body.is_empty()
-            }
+            Session::One(_) => {}
+            Session::Two(exchange) => exchange.give_back(),
+            Session::Three(exchange) => exchange.give_back(&mut self.body)?,
         }
+        Ok(())
     }
 
     /// What is to be sent at the end: datagrams, since no end of a connection tells for them.

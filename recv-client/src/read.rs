@@ -230,7 +230,7 @@ impl<'a> Response<'a> {
                 Err(error) if is_silence(&error) && stop.left().is_some() => {
                     match self.go_on(&mut stop, socket, silence, arrivals, told) {
                         Ok(()) => continue,
-                        Err(error) => break not_read(&error, silence),
+                        Err(end) => break end,
                     }
                 }
                 Err(error) => break not_read(&error, silence),
@@ -267,8 +267,8 @@ impl<'a> Response<'a> {
             if stop.begins(self.body_bytes, self.line.has_windows()) {
                 self.line.hold_back();
             }
-            if let Err(error) = self.go_on(&mut stop, socket, silence, arrivals, told) {
-                break not_read(&error, silence);
+            if let Err(end) = self.go_on(&mut stop, socket, silence, arrivals, told) {
+                break end;
             }
             // A slow reader begins to be slow with the body: a pause after a head that came alone
             // would be billed to who sent it alone.
@@ -293,18 +293,20 @@ impl<'a> Response<'a> {
         silence: Duration,
         arrivals: &mut Arrivals,
         told: &mut Told,
-    ) -> io::Result<()> {
+    ) -> Result<(), End> {
         if !stop.ends() {
             return Ok(());
         }
-        socket.wait_at_most(silence)?;
-        if self.line.give_back() {
+        socket.wait_at_most(silence).map_err(|error| not_read(&error, silence))?;
+        let given = self.line.give_back();
+        if !self.line.body().is_empty() {
             let mut delivery = Delivery { bytes: Some(0), ..Delivery::at(stamp(Moment::now())) };
             // What cannot be decoded comes up again with the next bytes.
             let _ = self.decode(&mut delivery);
             self.keep(delivery, arrivals, told);
         }
-        self.line.reply(socket)
+        given.map_err(|error| End::Failed { what: error.to_string() })?;
+        self.line.reply(socket).map_err(|error| not_read(&error, silence))
     }
 
     /// Notes a delivery, and what its bytes completed below the answer.

@@ -265,6 +265,22 @@ fn a_reader_that_stops_closes_the_window_and_has_all_of_it_afterwards() {
 }
 
 #[test]
+fn a_stream_that_is_reset_while_the_reader_stops_has_not_ended_well() {
+    let authority = Authority::new();
+    let address = http3(authority.server(&["h3"]), |_, mut stream| async move {
+        stream.send_response(ok()).await.unwrap();
+        stream.send_data(Bytes::from(vec![b'\n'; 1_000])).await.unwrap();
+        tokio::time::sleep(PAUSE).await;
+        stream.stop_stream(Code::H3_REQUEST_CANCELLED);
+        Then3::Stay
+    });
+    let mut ask = ask(&authority, address);
+    let time = PAUSE + Duration::from_millis(400);
+    ask.pause = Some(Pause { after_bytes: 1_000, time, window: None });
+    assert_eq!(failure(&observe(&ask)), "the server reset the stream (H3_REQUEST_CANCELLED)");
+}
+
+#[test]
 fn a_short_answer_is_fetched_whole_and_a_silent_one_is_left() {
     let authority = Authority::new();
     let address = http3(authority.server(&["h3"]), |_, mut stream| async move {
