@@ -47,6 +47,13 @@ static LOOKS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
             ),
             "${1}***",
         ),
+        (
+            // A rule of Traefik's.
+            regex(&format!(
+                r"(?i)(\b(?:headers?|query)(?:regexp)?\(\s*[`\x22'][^`\x22']*(?:{NAMES})[^`\x22']*[`\x22']\s*,\s*[`\x22'])[^`\x22']+"
+            )),
+            "${1}***",
+        ),
         (regex(r"\b(sk|pk|rk|ghp|gho|glpat|xox[abp])[-_][A-Za-z0-9_-]{8,}"), MASK),
         (regex(r"\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+)*"), MASK),
         (regex(r"\bAKIA[A-Z0-9]{12,}"), MASK),

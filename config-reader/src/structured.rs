@@ -235,7 +235,19 @@ fn mask(value: &Value, name: &str) -> Value {
                 let own = fields.get(*own).and_then(Value::as_str);
                 own.is_some_and(secret::is_secret_name)
             });
-            let pair = |key: &str| named && matches!(key, "value" | "rawValue" | "raw_value");
+            // Matches of headers and parameters name what they compare with.
+            let values = [
+                "value",
+                "rawvalue",
+                "stringmatch",
+                "exactmatch",
+                "prefixmatch",
+                "suffixmatch",
+                "containsmatch",
+                "saferegexmatch",
+            ];
+            let plain = |key: &str| key.replace('_', "").to_ascii_lowercase();
+            let pair = |key: &str| named && values.contains(&plain(key).as_str());
             let paired = fields.contains_key("value");
             let each = fields.iter().map(|(key, own)| {
                 let lone = key == "key" && paired;

@@ -5,7 +5,7 @@
 
 use config_reader::structured::{self, Format};
 use config_reader::{envoy, traefik};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const TRAEFIK: &str = r#"
 http:
@@ -200,4 +200,73 @@ fn what_is_not_meant_for_envoy_or_serves_nothing_is_one_line() {
         let error = envoy_way(&structured::read(text).unwrap().0, "/", None).unwrap_err();
         assert!(error.starts_with(why), "{error}");
     }
+}
+
+/// Scripts of Envoy have all of Lua's libraries, and logs any file: what is pasted must not.
+#[test]
+fn what_runs_alone_opens_no_file_and_starts_no_program() {
+    let (mut whole, _) = structured::read(ENVOY).unwrap();
+    let manager = "/static_resources/listeners/0/filter_chains/0/filters/0/typed_config";
+    let any = |name: &str| format!("type.googleapis.com/envoy.x.v3.{name}");
+    let lua = json!({ "@type": any("LuaPerRoute"), "source_code": { "inline_string": "EVIL()" } });
+    let log = json!([{ "name": "f", "typed_config": { "@type": any("FileAccessLog"), "path": "/FILE" } }]);
+    let own = whole.pointer_mut(manager).unwrap();
+    own["upgrade_configs"] = json!([{ "filters": [{ "name": "u", "typed_config": lua }] }]);
+    own["http_filters"][2]["typed_config"]["upstream_log"] = log.clone();
+    own["http_filters"][1]["typed_config"]["source_codes"] =
+        json!({ "a": { "filename": "/FILE" } });
+    let host = &mut own["route_config"]["virtual_hosts"][1];
+    host["typed_per_filter_config"] =
+        json!({ "log": lua, "b": { "@type": any("Wasm"), "vm": "EVIL()" } });
+    host["routes"][1]["route"]["inline_cluster_specifier_plugin"] =
+        json!({ "extension": { "typed_config": { "@type": any("LuaConfig"), "a": "EVIL()" } } });
+    let listener = whole.pointer_mut("/static_resources/listeners/0").unwrap();
+    let chain = listener["filter_chains"][0].clone();
+    listener["default_filter_chain"] = chain;
+    let more = json!({ "name": "w", "typed_config": { "@type": any("Wasm"), "vm": "EVIL()" } });
+    listener["filter_chains"][0]["filters"].as_array_mut().unwrap().push(more);
+    listener["access_log"] = log;
+    let way = envoy_way(&whole, "/api/chat", Some("chat.example.com")).unwrap();
+    let place =
+        envoy::Place { listen: ("127.0.0.1", 1), upstream: ("127.0.0.1", 2), path: "/stream" };
+    let text = envoy::sandbox(&whole, &way, place).0.to_string();
+    assert!(!text.contains("FILE"), "{text}");
+    assert_eq!(text.matches("EVIL").count(), 1, "{text}");
+    assert_eq!(text.matches("=nil; EVIL").count() + text.matches("=nil; function").count(), 2);
+    assert!(text.contains("r:body()") && text.contains("Router"), "{text}");
+}
+
+#[test]
+fn chains_that_name_chains_are_each_followed_once() {
+    let mut text = String::from(
+        "http:\n  routers: {a: {rule: \"PathPrefix(`/`)\", service: s, middlewares: [m0]}}\n  \
+         middlewares:\n    b: {buffering: {}}\n    m40: {chain: {middlewares: [m0, b]}}\n",
+    );
+    for level in 0..40 {
+        let next = level + 1;
+        text.push_str(&format!(
+            "    m{level}: {{chain: {{middlewares: [m{next}, m{next}, m0]}}}}\n"
+        ));
+    }
+    let whole = joined(&[&text]);
+    let way = traefik_way(&whole, "/x").unwrap();
+    assert_eq!(way.holding, ["b"]);
+    let corrected = traefik::correct(&whole, &way, "/x");
+    assert!(traefik_way(&corrected.whole, "/x").unwrap().causes.is_empty());
+}
+
+#[test]
+fn what_a_rule_compares_with_is_masked_where_its_name_is_secret() {
+    let rule = "Header(`X-Api-Key`, `S3CRET`) && HeaderRegexp(`Authorization`,`^S3CRET`)";
+    let text = config_reader::secret::text(rule);
+    assert!(!text.contains("S3CRET") && text.contains("X-Api-Key"), "{text}");
+    let kept = "Header(`X-Beta`, `yes`)";
+    assert_eq!(config_reader::secret::text(kept), kept);
+    let (whole, _) = structured::read(
+        "match: {headers: [{name: x-api-key, string_match: {exact: S3CRET}}, {name: x-api-key, \
+         exactMatch: S3CRET}], query_parameters: [{name: token, string_match: {prefix: S3CRET}}]}",
+    )
+    .unwrap();
+    let text = structured::write(&structured::masked(&whole), Format::Json);
+    assert!(!text.contains("S3CRET") && text.contains("x-api-key"), "{text}");
 }

@@ -35,6 +35,43 @@ const KEPT: &[&str] = &[
     "LocalRateLimit",
 ];
 
+/// What may stand in those and in routes: everything else with a type of its own may open files,
+/// reach hosts or run code.
+const PARTS: &[&str] = &[
+    "HttpConnectionManager",
+    "FilterConfig",
+    "LuaPerRoute",
+    "BufferPerRoute",
+    "CompressorPerRoute",
+    "CorsPolicy",
+    "HeaderMutationPerRoute",
+    "Gzip",
+    "Brotli",
+    "Zstd",
+];
+
+/// Fields that name files, variables, other hosts or folders, or hold what cannot be looked at.
+const OUTSIDE: &[&str] = &[
+    "filename",
+    "environmentvariable",
+    "watcheddirectory",
+    "inlinebytes",
+    "googlegrpc",
+    "storagebufferpath",
+    "upgradeconfigs",
+    "upstreamlog",
+    "upstreamhttpfilters",
+    "configdiscovery",
+];
+
+/// What of a listener stays, beside its address and the connection manager.
+const OF_LISTENER: &[&str] = &["name", "perconnectionbufferlimitbytes"];
+
+/// Lua of Envoy has all of its libraries: a script could read files and start programs. What a
+/// stream needs does not use them; a prefix keeps the numbers of lines, and bytecode out.
+const ALONE: &str =
+    "os,io,package,require,module,debug,jit,ffi,load,loadstring,loadfile,dofile=nil; ";
+
 /// Makes it. The second is what was put in another's place.
 pub fn sandbox(whole: &Value, way: &Way, place: Place<'_>) -> (Value, BTreeSet<String>) {
     let mut changed = BTreeSet::new();
@@ -45,30 +82,88 @@ pub fn sandbox(whole: &Value, way: &Way, place: Place<'_>) -> (Value, BTreeSet<S
     let listener = below_mut(&mut own, &way.listener.to_string()).map(Value::take);
     let mut listener = listener.unwrap_or_default();
     let (address, port) = place.listen;
-    set(&mut listener, "address", socket(address, port));
-    for name in ["additional_addresses", "access_log", "listener_filters"] {
-        remove(&mut listener, name);
-    }
-    // Only the chain that was followed.
-    let chains = list(&listener, &["filter_chains"]).to_vec();
-    let number = way.manager.split('/').nth(2).and_then(|own| own.parse::<usize>().ok());
-    let chain = number.and_then(|number| chains.get(number)).cloned();
-    if let Some(mut chain) = chain {
-        for name in ["transport_socket", "filter_chain_match"] {
-            if remove(&mut chain, name).is_some() {
-                changed.insert("TLS towards clients is left out".into());
-            }
+    // Only the chain that was followed, and only its connection manager.
+    let mut numbers = way.manager.split('/').filter_map(|own| own.parse::<usize>().ok()).skip(1);
+    let chains = list(&listener, &["filter_chains"]);
+    let chain = numbers.next().and_then(|number| chains.get(number)).cloned().unwrap_or_default();
+    let filters = list(&chain, &["filters"]);
+    let mut filter = numbers.next().and_then(|number| filters.get(number)).cloned();
+    filter.iter_mut().for_each(scrub);
+    for name in ["transport_socket", "filter_chain_match"] {
+        if field(&chain, name).is_some() {
+            changed.insert("TLS towards clients is left out".into());
         }
-        set(&mut listener, "filter_chains", json!([chain]));
     }
+    if let Some(fields) = listener.as_object_mut() {
+        fields.retain(|name, _| OF_LISTENER.contains(&plain(name).as_str()));
+    }
+    set(&mut listener, "address", socket(address, port));
+    set(
+        &mut listener,
+        "filter_chains",
+        json!([{ "filters": filter.into_iter().collect::<Vec<_>>() }]),
+    );
     let known = list(whole, &["static_resources", "clusters"]);
     let clusters: Vec<Value> =
         known.iter().map(|cluster| behind(cluster, place.upstream)).collect();
     changed.insert("upstreams are the emitter, asked plainly by HTTP/1.1".into());
     changed
         .insert("logs, statistics, tracing, admin, layers and other listeners are left out".into());
+    changed.insert("what reads files or reaches other hosts is left out, of scripts too".into());
     let text = json!({ "static_resources": { "listeners": [listener], "clusters": clusters } });
     (text, changed)
+}
+
+fn plain(name: &str) -> String {
+    name.replace('_', "").to_ascii_lowercase()
+}
+
+/// Whether something has a type that is not known to stay here.
+fn foreign(value: &Value) -> bool {
+    let typed = |value: &Value| {
+        let kind = kind(value);
+        field(value, "@type").is_some() && !KEPT.contains(&kind) && !PARTS.contains(&kind)
+    };
+    typed(value) || field(value, "typed_config").is_some_and(typed)
+}
+
+/// Takes out what reaches outside, wherever it stands.
+fn scrub(value: &mut Value) {
+    let script = matches!(kind(value), "Lua" | "LuaPerRoute");
+    match value {
+        Value::Array(values) => {
+            values.retain(|own| !foreign(own));
+            values.iter_mut().for_each(scrub);
+        }
+        Value::Object(fields) => {
+            fields.retain(|name, own| !OUTSIDE.contains(&plain(name).as_str()) && !foreign(own));
+            fields.values_mut().for_each(scrub);
+        }
+        _ => {}
+    }
+    if script {
+        by_itself(value);
+    }
+}
+
+/// Every script of a filter of Lua, without the libraries that reach outside.
+fn by_itself(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(by_itself),
+        Value::Object(fields) => {
+            for (name, own) in fields {
+                match own {
+                    Value::String(code)
+                        if matches!(plain(name).as_str(), "inlinestring" | "inlinecode") =>
+                    {
+                        code.insert_str(0, ALONE);
+                    }
+                    own => by_itself(own),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn socket(address: &str, port: u16) -> Value {

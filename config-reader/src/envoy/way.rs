@@ -176,7 +176,7 @@ fn through(whole: &Value, way: &mut Way, path: &str) -> Result<(), String> {
 }
 
 fn brief(rule: &Value) -> String {
-    let text = crate::secret::text(&rule.to_string());
+    let text = crate::structured::masked(rule).to_string();
     text.chars().take(120).collect()
 }
 

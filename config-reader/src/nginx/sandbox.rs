@@ -75,6 +75,7 @@ const OUT: &[&str] = &[
     "proxy_temp_path",
     "quic",
     "real_ip",
+    "resolver",
     "satisfy",
     "scgi_temp_path",
     "set_real_ip_from",
@@ -265,10 +266,18 @@ impl Writer<'_> {
                 // The port that is for discarding.
                 format!("{} 127.0.0.1:9", directive.name)
             }
-            "proxy_cache_path" => {
-                self.replaced(directive, "proxy_cache_path cache".into());
+            // nginx makes the folder, and gives one that is there to another user.
+            name @ ("proxy_cache_path" | "fastcgi_cache_path" | "scgi_cache_path"
+            | "uwsgi_cache_path") => {
+                let kind = name.split('_').next().unwrap_or_default();
+                let head = match kind {
+                    "proxy" => format!("{name} cache"),
+                    // Two kinds in one folder are refused.
+                    _ => format!("{name} cache-{kind}"),
+                };
+                self.replaced(directive, head.clone());
                 let rest = directive.values().skip(1).map(|value| format!(" {}", quote(value)));
-                format!("proxy_cache_path cache{}", rest.collect::<String>())
+                format!("{head}{}", rest.collect::<String>())
             }
             _ => {
                 let words = directive.values().map(|value| format!(" {}", quote(value)));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::way::{Way, priority};
+use super::way::{MOST_CHAINS, Way, priority};
 use crate::structured::{at, field, set, table, word};
 
 /// What comes of it.
@@ -80,11 +80,9 @@ fn for_path(corrected: &mut Corrected, way: &Way, name: &str, path: &str) {
         let chain = all.and_then(|all| all.get(plain)).and_then(|own| field(own, "chain"));
         match chain {
             // A chain that holds nothing stays as it is.
-            Some(_) if holds_none(&corrected.whole, plain, &way.holding, 0) => {
-                kept.push(own.into())
-            }
+            Some(_) if holds_none(&corrected.whole, plain, &way.holding) => kept.push(own.into()),
             Some(_) => {
-                let inside = members(&corrected.whole, plain, 0);
+                let inside = members(&corrected.whole, plain);
                 kept.extend(inside.iter().filter(of_router).map(|own| own.clone().into()));
             }
             None if way.holding.iter().any(|held| held == plain) => {}
@@ -113,16 +111,28 @@ fn for_path(corrected: &mut Corrected, way: &Way, name: &str, path: &str) {
     table(&mut corrected.block, "http").insert("routers".into(), routers);
 }
 
-/// The middlewares of a chain, those of chains in it included.
-fn members(whole: &Value, name: &str, depth: usize) -> Vec<String> {
-    let own = at(whole, &["http", "middlewares"]).and_then(|all| all.get(name));
-    let chain = own.and_then(|own| field(own, "chain"));
-    let Some(chain) = chain.filter(|_| depth < 20) else { return vec![name.to_owned()] };
-    let names = crate::structured::list(chain, &["middlewares"]).iter().filter_map(Value::as_str);
-    let plain = names.map(|own| own.strip_suffix("@file").unwrap_or(own));
-    plain.flat_map(|own| members(whole, own, depth + 1)).collect()
+/// The middlewares of a chain, those of chains in it included, each chain once.
+fn members(whole: &Value, name: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(whole, name, &mut Vec::new(), &mut found);
+    found
 }
 
-fn holds_none(whole: &Value, name: &str, holding: &[String], depth: usize) -> bool {
-    !members(whole, name, depth).iter().any(|own| holding.contains(own))
+fn collect<'v>(whole: &'v Value, name: &'v str, chains: &mut Vec<&'v str>, into: &mut Vec<String>) {
+    let own = at(whole, &["http", "middlewares"]).and_then(|all| all.get(name));
+    let Some(chain) = own.and_then(|own| field(own, "chain")) else {
+        into.push(name.to_owned());
+        return;
+    };
+    if chains.contains(&name) || chains.len() == MOST_CHAINS {
+        return;
+    }
+    chains.push(name);
+    for own in crate::structured::list(chain, &["middlewares"]).iter().filter_map(Value::as_str) {
+        collect(whole, own.strip_suffix("@file").unwrap_or(own), chains, into);
+    }
+}
+
+fn holds_none(whole: &Value, name: &str, holding: &[String]) -> bool {
+    !members(whole, name).iter().any(|own| holding.contains(own))
 }

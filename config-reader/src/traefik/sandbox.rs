@@ -17,6 +17,9 @@ const LEFT_OUT: &[&str] = &[
     "ipwhitelist",
     "passtlsclientcert",
     "plugin",
+    // By a server of Redis, or with the refusals that a proof would run into.
+    "ratelimit",
+    "inflightreq",
     "redirectregex",
     "redirectscheme",
 ];

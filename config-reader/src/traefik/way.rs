@@ -44,8 +44,8 @@ pub struct Way {
     pub notes: Vec<String>,
 }
 
-/// Middlewares in chains in each other at most.
-const MOST_DEPTH: usize = 20;
+/// Chains that are followed at most.
+pub(super) const MOST_CHAINS: usize = 200;
 
 /// Finds it.
 ///
@@ -111,7 +111,7 @@ pub fn way(whole: &Value, request: &Request<'_>) -> Result<Way, String> {
     way.steps.push(format!("router {name} answers: {rule}, priority {}", priority(router)));
     entry_points(whole, Some(router), request.port, &mut way);
     for own in list(router, &["middlewares"]).iter().filter_map(Value::as_str) {
-        follow(whole, own, false, 0, &mut way);
+        follow(whole, own, false, &mut Vec::new(), &mut way);
     }
     service(whole, word(router, &["service"]), &mut way);
     Ok(way)
@@ -162,7 +162,7 @@ fn entry_points(whole: &Value, router: Option<&Value>, port: Option<u16>, way: &
             ));
         }
         for own in list(point, &["http", "middlewares"]).iter().filter_map(Value::as_str) {
-            follow(whole, own, true, 0, way);
+            follow(whole, own, true, &mut Vec::new(), way);
         }
     }
 }
@@ -182,19 +182,30 @@ fn middleware<'v>(whole: &'v Value, name: &str) -> Option<(&'v String, &'v Value
     all.iter().find(|(own, _)| *own == plain)
 }
 
-/// One middleware, or those of a chain.
-fn follow(whole: &Value, name: &str, of_entry_point: bool, depth: usize, way: &mut Way) {
+/// One middleware, or those of a chain that was not followed yet: chains that name chains twice
+/// would multiply, and one that names itself would not end.
+fn follow<'v>(
+    whole: &'v Value,
+    name: &str,
+    of_entry_point: bool,
+    chains: &mut Vec<&'v str>,
+    way: &mut Way,
+) {
     let Some((plain, own)) = middleware(whole, name) else {
         way.unknown.push(format!("middleware {name} stands elsewhere: what it does is not known"));
         return;
     };
-    if depth > MOST_DEPTH {
-        way.unknown.push(format!("the chains of {name} do not end"));
-        return;
-    }
     if let Some(chain) = field(own, "chain") {
+        if chains.contains(&plain.as_str()) {
+            return;
+        }
+        if chains.len() == MOST_CHAINS {
+            way.unknown.push(format!("{name} is one chain too many: it is not followed"));
+            return;
+        }
+        chains.push(plain);
         for next in list(chain, &["middlewares"]).iter().filter_map(Value::as_str) {
-            follow(whole, next, of_entry_point, depth + 1, way);
+            follow(whole, next, of_entry_point, chains, way);
         }
         return;
     }

@@ -3,7 +3,7 @@
 
 mod walk;
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use config_reader::nginx::Version;
 use config_reader::secret;
@@ -88,6 +88,38 @@ fn unserved(error: NoWay) -> Fault {
     Fault::new(Exit::Usage, about, error).choices(choices)
 }
 
+/// Refuses a text without a file of its own that imports others: Caddy would read any file of this
+/// machine, and repeat a line of it. Variables are none then, so that their defaults stand.
+fn outside(text: &str) -> Result<(), Fault> {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{$") {
+        plain.push_str(before);
+        let Some((inside, after)) = after.split_once('}') else { break };
+        plain.push_str(inside.split_once(':').map_or("", |(_, default)| default));
+        rest = after;
+    }
+    plain.push_str(rest);
+    let bare = |word: &str| word.trim_matches(['"', '`']).to_owned();
+    let snippet = |name: &str| {
+        let head = format!("({name})");
+        !name.contains('/') && plain.lines().any(|line| line.trim_start().starts_with(&head))
+    };
+    for (index, line) in plain.lines().enumerate() {
+        let words: Vec<String> = line.split_whitespace().map(bare).collect();
+        let imports = words.windows(2).enumerate().filter(|(at, pair)| {
+            pair[0] == "import" && (*at == 0 || matches!(words[at - 1].as_str(), "{" | "}"))
+        });
+        if let Some((_, pair)) = imports.into_iter().find(|(_, pair)| !snippet(&pair[1])) {
+            let name = secret::text(&pair[1]);
+            let why =
+                format!("it imports {name}, which is no snippet of it: put its lines in its place");
+            return Err(Fault::text(why).at(question::spot(text, index + 1, None)));
+        }
+    }
+    Ok(())
+}
+
 /// What Caddy makes of the text.
 fn adapt(program: &Program, question: &Question) -> Result<Value, Fault> {
     let problem = |why: String| {
@@ -104,13 +136,18 @@ fn adapt(program: &Program, question: &Question) -> Result<Value, Fault> {
             file
         }
     };
-    let output = Command::new(&program.path)
+    let mut process = Command::new(&program.path);
+    if question.file.is_none() {
+        outside(&question.text)?;
+        // A pasted text is nobody's who may read this program's environment.
+        process.env_clear();
+    }
+    process
         .envs(&program.environment)
         .env("HOME", scratch.path())
         .args(["adapt", "--adapter", "caddyfile", "--config"])
-        .arg(&file)
-        .stdin(Stdio::null())
-        .output()
+        .arg(&file);
+    let output = start::output(process)
         .map_err(|error| problem(format!("cannot run {}: {error}", program.path.display())))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

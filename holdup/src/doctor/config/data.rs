@@ -83,18 +83,21 @@ pub(super) fn story(path: &str, found: &Found<'_>) -> Story {
         })
         .collect();
     let causes = found.causes.iter().map(|(name, why)| format!("{name}: {why}"));
+    let masked =
+        |lines: &[String]| lines.iter().map(|own| config_reader::secret::text(own)).collect();
     story.sections = Section::all([
-        ("What may lead elsewhere".into(), found.open.to_vec()),
-        ("What is not known here".into(), found.unknown.to_vec()),
+        ("What may lead elsewhere".into(), masked(found.open)),
+        ("What is not known here".into(), masked(found.unknown)),
         ("What holds the stream".into(), causes.collect()),
-        ("To note".into(), found.notes.to_vec()),
+        ("To note".into(), masked(found.notes)),
     ]);
     story
 }
 
 /// A limit as it stands in a proof, and what is said of one that was shortened.
 pub(super) fn hurried(name: &str, ms: u64) -> (Span, Option<String>) {
-    let own = Span::millis(i64::try_from(ms).unwrap_or(i64::MAX / 1000));
+    let most = i64::MAX / 1000;
+    let own = Span::millis(i64::try_from(ms).map_or(most, |ms| ms.min(most)));
     match own.0 > HURRIED.0 {
         true => {
             (HURRIED, Some(format!("{name} is {HURRIED} in the place of {own}: a short proof")))

@@ -1,9 +1,10 @@
 //! A proxy that runs a configuration of somebody's in a scratch folder.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Seek};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command as Process;
+use std::process::{Command as Process, Output};
 use std::time::{Duration, Instant};
 
 use proxies::supervise::{Command, Supervised, Supervisor};
@@ -15,6 +16,12 @@ const READY: Duration = Duration::from_secs(10);
 
 /// Between two looks.
 const POLL: Duration = Duration::from_millis(10);
+
+/// How long a look at a text may take: a second at most on a machine that is busy.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// Bytes of what is said: Caddy's own form of a large file has a few million.
+const MOST_SAID: u64 = 64 << 20;
 
 /// Lines that the proxy at hand may refuse before it is given up: a module that it lacks has a
 /// dozen directives.
@@ -108,11 +115,40 @@ fn command(program: &Program, arguments: &[String]) -> Process {
     process
 }
 
+/// What a program says that looks at a text and ends. It is ended when it does not: a script in a
+/// text may run for ever, and a file that it names may be a pipe.
+pub(super) fn output(mut process: Process) -> std::io::Result<Output> {
+    // Files rather than pipes: nothing that can fill up.
+    let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let null = std::process::Stdio::null();
+    process.stdin(null).stdout(out.try_clone()?).stderr(err.try_clone()?);
+    let mut child = process.spawn()?;
+    let until = Instant::now() + LOOK;
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() > until => {
+                child.kill()?;
+                child.wait()?;
+                let why = format!("it does not end within {} s", LOOK.as_secs());
+                return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, why));
+            }
+            None => std::thread::sleep(POLL),
+        }
+    };
+    let said = |file: &mut std::fs::File| -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.take(MOST_SAID).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    Ok(Output { status, stdout: said(&mut out)?, stderr: said(&mut err)? })
+}
+
 fn check(kind: &Kind, program: &Program, folder: &Path, file: &Path) -> Result<(), String> {
-    let output = command(program, &(kind.check)(folder, file))
-        .current_dir(folder)
-        .stdin(std::process::Stdio::null())
-        .output()
+    let mut process = command(program, &(kind.check)(folder, file));
+    process.current_dir(folder);
+    let output = output(process)
         .map_err(|error| format!("cannot run {}: {error}", program.path.display()))?;
     if output.status.success() {
         return Ok(());

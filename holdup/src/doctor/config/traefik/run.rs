@@ -38,9 +38,10 @@ pub(super) fn start(
 ) -> Result<Started, String> {
     let told = |error: std::io::Error| error.to_string();
     let folder = tempfile::Builder::new().prefix("holdup-config-").tempdir().map_err(told)?;
-    // JSON is YAML.
+    // JSON is YAML. Traefik takes a file for a template of Go, whose functions read the environment
+    // and ask name servers: in JSON two braces stand together only in a text, and can be escaped.
     let file = folder.path().join("dynamic.yaml");
-    std::fs::write(&file, dynamic).map_err(told)?;
+    std::fs::write(&file, dynamic.replace("{{", "{\\u007b")).map_err(told)?;
     // Both are held until both are found, so that they differ.
     let free = || TcpListener::bind(crate::rig::any_port());
     let (own, api) = (free().map_err(told)?, free().map_err(told)?);
