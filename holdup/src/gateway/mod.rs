@@ -34,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 use axum::body::Bytes;
 use axum::extract::{self, ConnectInfo, DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use emitter::listener::Connection;
@@ -61,18 +61,21 @@ const SECRET: &str = "{{secret}}";
 
 /// What a page says in its shell.
 struct Words {
+    path: &'static str,
     title: &'static str,
     about: &'static str,
     question: &'static str,
 }
 
 const OWN: Words = Words {
+    path: "/own",
     title: "Holdup: your own endpoint",
     about: "Your own chat endpoint, its answer seen from the wire and from this browser",
     question: "Who is holding up your own tokens?",
 };
 
 const CONFIGURATION: Words = Words {
+    path: "/configuration",
     title: "Holdup: your configuration",
     about: "The way of a request through your proxy's configuration, the wrong turn and the cure",
     question: "Which line is holding up your tokens?",
@@ -258,6 +261,12 @@ fn page(
     words: &Words,
 ) -> Result<Response, Refusal> {
     let opened = gateway.0.opened.get().ok_or_else(closed)?;
+    if connection.layered {
+        // The door knows the page by its plain address, which browsers trust on loopback; the lanes'
+        // page is served over TLS too and links here.
+        let plain = format!("{}{}", opened.origin, words.path);
+        return Ok(private(Redirect::temporary(&plain).into_response()));
+    }
     opened.door.page(connection.remote.ip(), headers)?;
     let html = SHELL
         .replace("{{title}}", words.title)

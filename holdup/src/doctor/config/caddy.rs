@@ -100,18 +100,24 @@ fn outside(text: &str) -> Result<(), Fault> {
         rest = after;
     }
     plain.push_str(rest);
-    let bare = |word: &str| word.trim_matches(['"', '`']).to_owned();
+    // Where one word ends and the next begins is Caddy's to say: whatever it might take for an
+    // import is one.
+    let plain = plain.trim_start_matches('\u{feff}').replace(['"', '`'], " ");
     let snippet = |name: &str| {
         let head = format!("({name})");
         !name.contains('/') && plain.lines().any(|line| line.trim_start().starts_with(&head))
     };
     for (index, line) in plain.lines().enumerate() {
-        let words: Vec<String> = line.split_whitespace().map(bare).collect();
-        let imports = words.windows(2).enumerate().filter(|(at, pair)| {
-            pair[0] == "import" && (*at == 0 || matches!(words[at - 1].as_str(), "{" | "}"))
-        });
-        if let Some((_, pair)) = imports.into_iter().find(|(_, pair)| !snippet(&pair[1])) {
-            let name = secret::text(&pair[1]);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.first().is_some_and(|word| word.starts_with('#')) {
+            continue;
+        }
+        for at in (0..words.len()).filter(|at| words[*at] == "import") {
+            let name = words.get(at + 1).copied().unwrap_or_default();
+            if snippet(name) {
+                continue;
+            }
+            let name = secret::text(name);
             let why =
                 format!("it imports {name}, which is no snippet of it: put its lines in its place");
             return Err(Fault::text(why).at(question::spot(text, index + 1, None)));
@@ -284,5 +290,36 @@ fn alone(value: &mut Value, emitter: &str) {
             fields.values_mut().for_each(|value| alone(value, emitter));
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::outside;
+
+    #[test]
+    fn a_pasted_text_imports_its_own_snippets_and_nothing_else() {
+        for fine in [
+            "a.example {\n reverse_proxy h:1\n}",
+            "(own) {\n header A b\n}\na.example {\n import own\n}",
+            "# import /etc/passwd\na.example {\n respond ok\n}",
+        ] {
+            assert!(outside(fine).is_ok(), "{fine}");
+        }
+        for bad in [
+            "import /etc/passwd",
+            "\u{feff}import /etc/passwd",
+            "a.example { import /etc/passwd\n}",
+            "\"import\" /etc/passwd",
+            "`import``/etc/passwd`",
+            "\"import\"/etc/passwd",
+            "import \\\n /etc/passwd",
+            "{$A:import /etc/passwd}",
+            "{$A:im}port{$B: /etc/passwd}",
+            "(X) {\n}\n<<X\nimport\nX /etc/passwd",
+            "(own) {\n import {args[0]}\n}\nimport own /etc/passwd",
+        ] {
+            assert!(outside(bad).is_err(), "{bad}");
+        }
     }
 }
