@@ -54,6 +54,14 @@ static LOOKS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
             )),
             "${1}***",
         ),
+        (
+            // HAProxy's: a query that is set, and the key that something is sealed with.
+            regex(&format!(
+                r"(?i)(\bset-query\s+\S*?(?:{NAMES}|\bkey|\bsig)[\w-]*=)[^&\s;'\x22%]+"
+            )),
+            "${1}***",
+        ),
+        (regex(r"(?i)(\b(?:hmac|aes_gcm_enc|aes_gcm_dec|jwt_verify)\([^,()]*,)[^()]+"), "${1}***"),
         (regex(r"\b(sk|pk|rk|ghp|gho|glpat|xox[abp])[-_][A-Za-z0-9_-]{8,}"), MASK),
         (regex(r"\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+)*"), MASK),
         (regex(r"\bAKIA[A-Z0-9]{12,}"), MASK),

@@ -219,6 +219,9 @@ const SECRET: &[&str] = &[
     "sourceCodes",
     "filename",
     "hmacSecret",
+    "password",
+    "localJwks",
+    "eab",
     "sessionTicketKeys",
 ];
 

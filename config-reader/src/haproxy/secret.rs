@@ -10,6 +10,7 @@ const BEFORE: &[&str] = &[
     "ca-sign-file",
     "crt",
     "crt-list",
+    "dynamic-cookie-key",
     "insecure-password",
     "jwt_verify",
     "key",
@@ -35,11 +36,13 @@ fn secret(words: &[String]) -> Vec<usize> {
         let sets = index > 0
             && matches!(
                 words[index - 1].as_str(),
-                "set-header" | "add-header" | "replace-header" | "setenv" | "presetenv"
+                "set-header" | "add-header" | "replace-header" | "hdr" | "setenv" | "presetenv"
             );
+        // A value that goes into a variable with such a name.
+        let sets = sets || word.starts_with("set-var");
         named |=
             (sets || word.contains("hdr(") || word.contains("cook(") || word.contains("param("))
-                && is_secret_name(word);
+                && (is_secret_name(word) || word.ends_with("key)"));
     }
     found
 }
@@ -49,6 +52,10 @@ pub fn line(words: &[String]) -> String {
     let hidden = secret(words);
     let shown = words.iter().enumerate().map(|(index, word)| match hidden.contains(&index) {
         true => MASK.to_string(),
+        // A query that is set stands without its mark.
+        false if index > 0 && words[index - 1] == "set-query" => {
+            text(&format!("?{word}"))[1..].to_string()
+        }
         false => text(word),
     });
     shown.collect::<Vec<_>>().join(" ")
@@ -82,4 +89,28 @@ pub fn config(tree: &Tree) -> String {
         }
     });
     text(&comments.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn nothing_secret_is_repeated() {
+        for written in [
+            "http-request set-query key=S3CRET&model=gpt",
+            "http-request set-header X-Api-Key S3CRET",
+            "http-request return status 200 hdr Set-Cookie a=S3CRET",
+            "http-request set-var(txn.mac) path,hmac(sha256,S3CRET)",
+            "dynamic-cookie-key S3CRET",
+            "http-request set-var(txn.api-key) str(S3CRET)",
+            "http-request set-var(txn.key) str(S3CRET)",
+            "server a 127.0.0.1:1 ssl crt /S3CRET.pem",
+        ] {
+            let words: Vec<String> = written.split(' ').map(String::from).collect();
+            assert!(!line(&words).contains("S3CRET"), "{}", line(&words));
+        }
+        let plain = "http-request set-var(txn.path) path".split(' ').map(String::from);
+        assert_eq!(line(&plain.collect::<Vec<_>>()), "http-request set-var(txn.path) path");
+    }
 }

@@ -118,17 +118,17 @@ pub(super) fn other_product(text: &str) -> Option<(&'static str, &'static str)> 
         return Some(("a configuration of Apache", "there is no reader for it here"));
     }
     if any(&|line| line.starts_with("static_resources:") || line.starts_with("envoy.")) {
-        return Some(("a configuration of Envoy", "there is no reader for it here"));
+        return Some(("a configuration of Envoy", "use --envoy-config"));
     }
     if any(&|line| matches!(line, "http:" | "entryPoints:" | "[entryPoints]" | "routers:")) {
-        return Some(("a configuration of Traefik", "there is no reader for it here"));
+        return Some(("a configuration of Traefik", "use --traefik-config"));
     }
     if any(&|line| {
         line.starts_with("reverse_proxy ")
             || line.starts_with("handle_path ")
             || line == "encode gzip"
     }) {
-        return Some(("a Caddyfile", "there is no reader for it here"));
+        return Some(("a Caddyfile", "use --caddyfile"));
     }
     match lines.first() {
         Some(line) if line.starts_with(['{', '[']) && text.contains("\":") => {

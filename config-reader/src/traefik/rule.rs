@@ -3,9 +3,11 @@
 use regex::Regex;
 
 /// What a rule is asked about.
+#[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) path: &'a str,
     pub(super) host: Option<&'a str>,
+    pub(super) method: &'a str,
 }
 
 /// Brackets in each other at most.
@@ -140,7 +142,7 @@ impl Parse<'_> {
 
     /// Any of the values will do, as in version 2; version 3 takes one.
     fn judge(&self, name: &str, values: &[String]) -> Option<bool> {
-        let Asked { path, host } = self.asked;
+        let Asked { path, host, .. } = self.asked;
         let any = |holds: &dyn Fn(&str) -> Option<bool>| {
             let all: Vec<_> = values.iter().map(|value| holds(value)).collect();
             match all.contains(&Some(true)) {
@@ -161,10 +163,7 @@ impl Parse<'_> {
                 true => host.and_then(|host| pattern(value, host)),
                 false => None,
             }),
-            // A stream is asked for by either.
-            "Method" => {
-                any(&|value| (value == "GET" || value == "POST").then_some(true)).or(Some(false))
-            }
+            "Method" => any(&|value| Some(value.eq_ignore_ascii_case(self.asked.method))),
             _ => None,
         }
     }
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn rules_hold_as_far_as_path_and_host_tell() {
-        let asked = Asked { path: "/api/chat", host: Some("chat.example.com") };
+        let asked = Asked { path: "/api/chat", host: Some("chat.example.com"), method: "POST" };
         for (rule, value) in [
             ("PathPrefix(`/`)", Some(true)),
             ("Host(`chat.example.com`) && PathPrefix(`/api`)", Some(true)),
@@ -188,6 +187,7 @@ mod tests {
             ("PathPrefix(`/other`) && Header(`X`, `y`)", Some(false)),
             ("Method(`POST`) && HostRegexp(`^.+\\.example\\.com$`)", Some(true)),
             ("Method(`DELETE`)", Some(false)),
+            ("Path(`/api/chat`) && Method(`GET`)", Some(false)),
             ("PathPrefix(`/{id:[a-z]+}`)", None),
         ] {
             assert_eq!(holds(rule, &asked), Ok(value), "{rule}");
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_no_rule_says_where() {
-        let asked = Asked { path: "/", host: None };
+        let asked = Asked { path: "/", host: None, method: "POST" };
         for (rule, place) in [
             ("Host(`a`", "expected a quoted value at character 9"),
             ("Host(`a) ", "expected the end of a quoted value at character 7"),

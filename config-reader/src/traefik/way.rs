@@ -72,7 +72,10 @@ pub fn way(whole: &Value, request: &Request<'_>) -> Result<Way, String> {
         (None, [only]) => Some(only.clone()),
         (None, _) => None,
     };
-    let asked = Asked { path, host: way.host.as_deref() };
+    // Chat services are asked by POST; `EventSource` asks by GET.
+    let host = way.host.clone();
+    let asked = Asked { path, host: host.as_deref(), method: "POST" };
+    let other = Asked { method: "GET", ..asked };
     let mut ranked: Vec<(&String, &Value)> = routers.iter().collect();
     ranked.sort_by_key(|(_, router)| std::cmp::Reverse(priority(router)));
     let mut redirects = None;
@@ -82,7 +85,15 @@ pub fn way(whole: &Value, request: &Request<'_>) -> Result<Way, String> {
             continue;
         }
         let rule = word(router, &["rule"]);
-        match rule::holds(rule, &asked).map_err(|why| format!("router {name}: {why}"))? {
+        let wrong = |why| format!("router {name}: {why}");
+        let answers = rule::holds(rule, &asked).map_err(wrong)?;
+        if answers != rule::holds(rule, &other).map_err(wrong)? {
+            way.open.push(match answers {
+                Some(true) => format!("router {name} ({rule}) answers a POST, as here; not a GET"),
+                _ => format!("router {name} ({rule}) answers a GET; here it is a POST"),
+            });
+        }
+        match answers {
             Some(false) => {}
             None if way.host.is_none() && !rule::hosts(rule).is_empty() => {
                 return Err(format!(

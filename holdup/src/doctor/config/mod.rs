@@ -80,6 +80,11 @@ pub(crate) fn run(options: &Doctor) -> Outcome {
         0 | 1 => crate::own_config::read(path)?,
         _ => traefik::joined(&own.traefik_config)?,
     };
+    if own.marked && own.nginx_config.is_none() {
+        return Err(Problem::usage(
+            "--marked marks the locations of nginx: give --nginx-config FILE",
+        ));
+    }
     if own.marked {
         let (marked, masked) =
             marked(&text, own.nginx_version).map_err(|fault| at(path, &fault.problem))?;
