@@ -35,6 +35,9 @@ pub enum Refusal {
     Socket,
     /// HTTP/2 and HTTP/3: the peer gave no more window, to the stream or to its whole connection.
     Window,
+    /// HTTP/3: QUIC's congestion window or pacing, or the UDP socket. That is the network's, as
+    /// after a loss: no reader and no hop has stopped.
+    Congestion,
 }
 
 /// A time in which a frame was due to leave and the path did not take it: seen by the emitter as

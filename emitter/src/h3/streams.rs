@@ -142,7 +142,7 @@ impl Streams {
     pub(super) fn may_have_left(&mut self, stream: u64, at: Stamp) {
         let all = self.data;
         if let Some(followed) = self.followed(stream).filter(|own| own.left < own.handed) {
-            followed.hold(Refusal::Socket, at, all);
+            followed.hold(Refusal::Congestion, at, all);
         }
     }
 
@@ -190,7 +190,7 @@ impl Streams {
         let (all, sealed) = (self.data, self.sealed.take());
         for Carried { stream, .. } in sealed.iter().flat_map(|sealed| &sealed.carried) {
             if let Some(followed) = self.followed(*stream) {
-                followed.hold(Refusal::Socket, at, all);
+                followed.hold(Refusal::Congestion, at, all);
             }
         }
         self.sealed = sealed;

@@ -16,7 +16,8 @@ pub(super) fn flow_control(m: &Measurement, thresholds: &Thresholds) -> Option<F
     }
     let usual = usual_gap(m);
     let stopped = |stop: &&Stop| {
-        stop.waited >= thresholds.stop
+        stop.by != Refusal::Congestion
+            && stop.waited >= thresholds.stop
             && stop.silent.as_micros() as f64
                 >= thresholds.stop_share * stop.waited.as_micros() as f64
             && stop.silent.as_micros() as f64 >= thresholds.stop_gaps * usual.as_micros() as f64
@@ -27,7 +28,7 @@ pub(super) fn flow_control(m: &Measurement, thresholds: &Thresholds) -> Option<F
     let longest = stops.iter().max_by_key(|stop| stop.waited)?;
     let Stop { waited, left, on_the_way, .. } = longest;
     let window = match (longest.by, longest.connection) {
-        (Refusal::Socket, _) => {
+        (Refusal::Socket | Refusal::Congestion, _) => {
             format!("its socket took no more, with {on_the_way} bytes on the way")
         }
         (Refusal::Window, Some(all)) if all > *left => {

@@ -100,6 +100,11 @@ fn a_full_socket_is_flow_control_when_a_windows_worth_is_on_the_way() {
     let found = judged(&ledger, &from(4), PAUSE);
     assert_eq!(found.name, Verdict::FlowControl, "{}", found.because);
     assert!(found.because.contains("with 26624 bytes on the way"), "{}", found.because);
+    // A network that lost something stops as well, and nobody has stopped reading.
+    let mut congested = ledger.clone();
+    congested.waits.iter_mut().for_each(|wait| wait.by = Refusal::Congestion);
+    let found = judged(&congested, &from(4), PAUSE);
+    assert_ne!(found.name, Verdict::FlowControl, "{}", found.because);
     // A few frames on the way are no window.
     let found = judged(&ledger, &from(28), PAUSE);
     assert_ne!(found.name, Verdict::FlowControl, "{}", found.because);

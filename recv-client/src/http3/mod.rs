@@ -358,7 +358,15 @@ fn handshake(
     while quic.is_handshaking() {
         let left = patience.saturating_sub(began.elapsed());
         if left.is_zero() {
-            return Err(Http3Error::Silent { at: at(), patience }.into());
+            return Err(match reads {
+                0 => Http3Error::Silent { at: at(), patience },
+                _ => Http3Error::Other(format!(
+                    "{} answered over UDP, but its handshake was not done within {} s",
+                    at(),
+                    patience.as_secs_f32()
+                )),
+            }
+            .into());
         }
         let due = quic.until_due().map_or(left, |due| due.min(left));
         socket.wait_at_most(due.max(Duration::from_micros(1))).map_err(LineError::Read)?;
