@@ -86,7 +86,7 @@ fn yaml(text: &str) -> Result<Value, String> {
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let why = error.to_string();
+        let why = plainly(error.to_string());
         match error.location() {
             Some(at) => {
                 let line = usize::try_from(at.line()).unwrap_or_default();
@@ -98,6 +98,26 @@ fn yaml(text: &str) -> Result<Value, String> {
             None => secret::text(&why.split_whitespace().collect::<Vec<_>>().join(" ")),
         }
     })
+}
+
+/// What the parser says in words of its own interface, in the reader's.
+fn plainly(why: String) -> String {
+    let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if says(&["Depth {"]) {
+        return format!(
+            "more than {MOST_DEPTH} levels in each other: no configuration has so many"
+        );
+    }
+    if says(&["budget breached", "replay limit", "recursive references"]) {
+        return format!(
+            "more than {MOST_NODES} values, or aliases that multiply or hold themselves: that is \
+             not read"
+        );
+    }
+    if says(&["from_str_multiple"]) {
+        return "several documents in one file: give the one that is meant".into();
+    }
+    why
 }
 
 /// A text again, comments gone.

@@ -64,7 +64,9 @@ impl Parse<'_> {
 
     fn wrong(&self, expected: &str) -> String {
         let at = self.rule[..self.at].chars().count() + 1;
-        format!("rule `{}`: expected {expected} at character {at}", self.rule)
+        let shown: String = self.rule.chars().take(120).collect();
+        let more = if shown.len() < self.rule.len() { "…" } else { "" };
+        format!("rule `{shown}{more}`: expected {expected} at character {at}")
     }
 
     fn any(&mut self) -> Result<Option<bool>, String> {

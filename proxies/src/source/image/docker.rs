@@ -58,7 +58,8 @@ pub(super) struct Said {
 impl Said {
     /// Its last words on one line: of its errors, else of its output.
     pub(super) fn words(&self) -> String {
-        last_words(if self.err.trim().is_empty() { &self.out } else { &self.err })
+        let words = last_words(if self.err.trim().is_empty() { &self.out } else { &self.err });
+        if words.is_empty() { "it says nothing".into() } else { words }
     }
 }
 

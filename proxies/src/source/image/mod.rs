@@ -47,7 +47,7 @@ pub enum ImageError {
         said: String,
     },
     /// A call that failed otherwise, or did not end.
-    #[error("cannot run {image}: docker failed to {to} (docker says: {said})")]
+    #[error("cannot run {image}: docker failed to {to}: {said}")]
     Failed {
         /// The image.
         image: String,
