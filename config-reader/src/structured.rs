@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::nginx::source::MOST_BYTES;
 use crate::secret::{self, MASK};
 
 /// How a text is written.
@@ -44,6 +45,12 @@ const MOST_DEPTH: usize = 100;
 
 /// Reads a text. The error is one line with line and column, and repeats nothing secret.
 pub fn read(text: &str) -> Result<(Value, Format), String> {
+    if text.len() > MOST_BYTES {
+        return Err(format!(
+            "it has {} bytes, and {MOST_BYTES} is the most that is read: is it a configuration?",
+            text.len()
+        ));
+    }
     let format = Format::of(text);
     let value = match format {
         Format::Json => serde_json::from_str(text).map_err(|error| {

@@ -22,6 +22,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The answer about one router is less.
 const ENOUGH: u64 = 64 * 1024;
 
+/// Lines in which its reason is looked for: it says a few at each start.
+const LAST_LINES: usize = 20;
+
 /// A Traefik that serves. Dropping it ends it.
 pub(super) struct Started {
     pub(super) address: SocketAddr,
@@ -77,7 +80,7 @@ pub(super) fn start(
     while !serves(admin) {
         let ended = process.try_wait().map_err(|error| error.to_string())?;
         if ended.is_some() || Instant::now() > until {
-            let said: String = process.log_tail(3).join("; ").chars().take(400).collect();
+            let said: String = why(&process.log_tail(LAST_LINES)).chars().take(400).collect();
             let folder = folder.path().display().to_string();
             let said = secret::text(&said.replace(&folder, ""));
             return Err(format!("the pinned Traefik refuses it: {said}"));
@@ -85,6 +88,16 @@ pub(super) fn start(
         std::thread::sleep(POLL);
     }
     Ok(Started { address, _process: process, _folder: folder })
+}
+
+/// What it says of what is wrong: warnings stand between its errors.
+fn why(lines: &[String]) -> String {
+    let errors: Vec<&str> =
+        lines.iter().map(String::as_str).filter(|line| line.contains(" ERR ")).collect();
+    match errors.as_slice() {
+        [] => lines.last().cloned().unwrap_or_default(),
+        errors => errors.join("; "),
+    }
 }
 
 /// Whether its router is there and sound.
