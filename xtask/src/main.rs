@@ -24,7 +24,7 @@ cargo xtask test            every test: format, lints, units, real proxies, the 
 cargo xtask page            builds the page into pkg/
 cargo xtask screenshots     pictures of every view of the page, by real runs in Chromium, into
                             target/pictures/, and some of them into docs/pictures/
-cargo xtask findings [PART] measures the presets (about an hour), or a part of them anew, and
+cargo xtask findings [PART] measures the presets (about an hour and a half), or a part of them anew, and
                             writes docs/findings.md
 cargo xtask causes          plays the matrix (about five minutes) and writes docs/causes.md
 cargo xtask readme          runs the commands whose output stands in the README, and puts it there

@@ -87,20 +87,24 @@ fn origin(documents: &[&Document]) -> String {
     if let Some(document) = documents.first() {
         let machine = &document.machine;
         text.push_str(&format!("\n{}, {} processors. ", machine.kernel, machine.cpus));
-        let versions: Vec<String> = document
+        let versions = document
             .endpoints
             .iter()
-            .filter_map(|e| Some(format!("{} {}", e.proxy.as_ref()?, e.version.as_ref()?)))
-            .collect();
-        let mut unique: Vec<String> = Vec::new();
-        for version in versions {
-            if !unique.contains(&version) {
-                unique.push(version);
-            }
-        }
-        text.push_str(&format!("{}.\n", unique.join(", ")));
+            .filter_map(|e| Some(format!("{} {}", e.proxy.as_ref()?, e.version.as_ref()?)));
+        text.push_str(&format!("{}.\n", each_once(versions).join(", ")));
     }
     text
+}
+
+/// In the order of their first appearance.
+fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut once = Vec::new();
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
 }
 
 /// The row of a preset and endpoint that fits.

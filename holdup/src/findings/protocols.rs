@@ -165,17 +165,69 @@ pub(super) fn section(native: &Document, browsers: &Document) -> String {
         text.push_str(&format!(" {said} |\n"));
     }
     text.push_str(&format!(
-        "\n{survive} of {} findings survive, {fall} do not, {open} cannot be told from this run.\n",
+        "\nOf {} findings {survive} survive on them; not surviving: {fall}; not to be told from this \
+         run: {open}.\n",
         FINDINGS.len()
     ));
     text.push_str(&over_tls(native));
-    if let Some(map) = report::protocols_markdown(browsers) {
-        text.push_str(
-            "\nThe same in real browsers, by `EventSource`, `fetch` and `fetch` in a worker:\n\n",
-        );
-        text.push_str(&map);
+    text.push_str(&in_browsers(browsers));
+    text
+}
+
+/// The same stream as real browsers see it: one line a way, all of a protocol's readers together.
+fn in_browsers(document: &Document) -> String {
+    let rows: Vec<&CellResult> = document
+        .cells
+        .iter()
+        .filter(|row| row.cell.preset == PRESET && row.cell.reader.in_browser())
+        .collect();
+    let engines = super::each_once(rows.iter().filter_map(|row| row.cell.engine.clone()));
+    let ways = super::each_once(rows.iter().map(|row| report::way(row)));
+    let spoken =
+        |own: &ClientProtocol| rows.iter().any(|row| row.cell.request.protocol() == Some(*own));
+    let spoken: Vec<ClientProtocol> = ClientProtocol::ALL.into_iter().filter(spoken).collect();
+    let heads: Vec<&str> = spoken.iter().map(|own| own.name()).collect();
+    let mut text = format!(
+        "\nThe same in real browsers ({}), by `EventSource`, `fetch` and `fetch` in a worker: how many \
+         of these readers came to which verdict, and their TTFT.\n\n\
+         | endpoint | {} |\n|---|{}\n",
+        engines.join(", "),
+        heads.join(" | "),
+        "---|".repeat(heads.len())
+    );
+    for way in &ways {
+        text.push_str(&format!("| {way} |"));
+        for own in &spoken {
+            let here = rows.iter().filter(|row| {
+                report::way(row) == *way && row.cell.request.protocol() == Some(*own)
+            });
+            text.push_str(&format!(" {} |", together(here.copied())));
+        }
+        text.push('\n');
     }
     text
+}
+
+/// Verdicts with how many rows reached each, the most frequent first, and the range of TTFT.
+fn together<'a>(rows: impl Iterator<Item = &'a CellResult>) -> String {
+    let mut counts: Vec<(Verdict, u32)> = Vec::new();
+    let mut times: Vec<measure::Span> = Vec::new();
+    for row in rows {
+        let verdict = row.summary.verdict.name;
+        match counts.iter_mut().find(|(own, _)| *own == verdict) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((verdict, 1)),
+        }
+        times.extend(super::ttft(Some(row)));
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let said: Vec<String> =
+        counts.iter().map(|(verdict, count)| format!("{} {count}", verdict.name())).collect();
+    match (said.is_empty(), times.iter().min(), times.iter().max()) {
+        (true, ..) => "–".into(),
+        (false, Some(least), Some(most)) => format!("{} ({least} to {most})", said.join(", ")),
+        (false, ..) => said.join(", "),
+    }
 }
 
 /// What TLS alone changes, with HTTP/1.1 above it as below.

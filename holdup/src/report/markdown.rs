@@ -91,11 +91,6 @@ pub(crate) fn published(document: &measure::results::Document) -> String {
     out
 }
 
-/// The map of protocols; `None` where the document holds no such preset.
-pub(crate) fn protocols(document: &measure::results::Document) -> Option<String> {
-    protocols::map(document).map(|map| table(&map))
-}
-
 /// One table by itself.
 pub(crate) fn table(table: &Grid) -> String {
     let mut out = String::new();

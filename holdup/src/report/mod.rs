@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use grid::{Column, Entry, Grid};
 pub(crate) use markdown::{
-    protocols as protocols_markdown, published as published_markdown, summary,
-    table as markdown_table, text as markdown_text,
+    published as published_markdown, summary, table as markdown_table, text as markdown_text,
 };
+pub(crate) use protocols::way;
 pub(crate) use source::{Source, read_runs};
 pub(crate) use tables::{Variation, by_preset};
 pub(crate) use words::unique;

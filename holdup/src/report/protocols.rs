@@ -74,7 +74,7 @@ pub(crate) fn map(document: &Document) -> Option<Grid> {
 
 /// An endpoint with TLS in front or without, and what it speaks to the origin where that is not
 /// HTTP/1.1, which its name then need not say: `nginx ← http/1.0`.
-fn way(row: &CellResult) -> String {
+pub(crate) fn way(row: &CellResult) -> String {
     let name = row.cell.endpoint.strip_suffix("-tls").unwrap_or(&row.cell.endpoint);
     match row.cell.request.upstream_protocol.as_deref() {
         Some(upstream) if upstream != "http/1.1" => {
