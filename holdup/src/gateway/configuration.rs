@@ -17,7 +17,7 @@ use config_reader::nginx::source::MOST_BYTES;
 use emitter::listener::Connection;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::door::Refusal;
 use super::{Gateway, page, private};
@@ -175,14 +175,22 @@ fn told(question: &Question, story: &config::Story) -> Value {
     told
 }
 
-/// Reads on a thread that may be busy.
-async fn busy<T: Send + 'static>(
-    permit: OwnedSemaphorePermit,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Response> {
+/// Reads what is asked on a thread that may be busy, where there is room for it.
+async fn reading(
+    gateway: &Gateway,
+    connection: &Connection,
+    request: Request,
+    work: impl FnOnce(&Question) -> Result<Value, Fault> + Send + 'static,
+) -> Result<Response, Response> {
+    let question = asked(gateway, connection, request).await?;
+    let permit = Arc::clone(&gateway.0.slots.reads).try_acquire_owned();
+    let permit = permit.map_err(|_| full("other configurations are being read").into_response())?;
     let done = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        work()
+        match work(&question) {
+            Ok(answer) => private(Json(answer).into_response()),
+            Err(fault) => Told(fault).into_response(),
+        }
     });
     let failed = "the reader ended without an answer";
     done.await.map_err(|_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, failed).into_response())
@@ -193,14 +201,8 @@ pub(super) async fn read(
     ConnectInfo(connection): ConnectInfo<Connection>,
     request: Request,
 ) -> Result<Response, Response> {
-    let question = asked(&gateway, &connection, request).await?;
-    let permit = Arc::clone(&gateway.0.slots.reads).try_acquire_owned();
-    let permit = permit.map_err(|_| full("other configurations are being read").into_response())?;
-    busy(permit, move || match config::examine(&question, None) {
-        Ok(story) => private(Json(told(&question, &story)).into_response()),
-        Err(fault) => Told(fault).into_response(),
-    })
-    .await
+    let read = |question: &Question| Ok(told(question, &config::examine(question, None)?));
+    reading(&gateway, &connection, request, read).await
 }
 
 pub(super) async fn marked(
@@ -208,16 +210,11 @@ pub(super) async fn marked(
     ConnectInfo(connection): ConnectInfo<Connection>,
     request: Request,
 ) -> Result<Response, Response> {
-    let question = asked(&gateway, &connection, request).await?;
-    let permit = Arc::clone(&gateway.0.slots.reads).try_acquire_owned();
-    let permit = permit.map_err(|_| full("other configurations are being read").into_response())?;
-    busy(permit, move || match config::marked(&question.text, question.version) {
-        Ok((text, masked)) => {
-            private(Json(json!({ "text": text, "masked": masked })).into_response())
-        }
-        Err(fault) => Told(fault).into_response(),
-    })
-    .await
+    let mark = |question: &Question| {
+        let (text, masked) = config::marked(&question.text, question.version)?;
+        Ok(json!({ "text": text, "masked": masked }))
+    };
+    reading(&gateway, &connection, request, mark).await
 }
 
 /// Ends the proof when the page leaves.

@@ -69,12 +69,8 @@ pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Res
         // A compressor's hold shows in frames that it takes; a buffer's in small ones.
         let encodes = names.contains(&"encode");
         let frame_bytes = if encodes { proof::LARGE } else { proof::SMALL };
-        let (proof, stopped) =
-            prove(&proxies, &program, (&adapted, &way), path, frame_bytes, proving)?;
-        story.weigh(proof, true);
-        if stopped {
-            story.exit = Exit::Interrupted;
-        }
+        let proved = prove(&proxies, &program, (&adapted, &way), path, frame_bytes, proving)?;
+        story.weigh(proved, true);
     }
     Ok(story)
 }

@@ -11,7 +11,7 @@ use super::proof::{self, CORRECTED, STREAM, YOURS};
 use super::question::{Fault, Progress, Proving, Question};
 use super::start::{self, Kind, Text};
 use super::story::{Answer, Proof, Section, Setting, Story};
-use crate::exit::{Exit, Problem};
+use crate::exit::Problem;
 
 /// How Envoy is run.
 const KIND: Kind = Kind {
@@ -64,12 +64,9 @@ pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Res
     story.corrected = Some(structured::write(&structured::masked(&corrected), format));
     let again = envoy::way(&corrected, &request).map_err(data::unserved)?;
     let Some(proving) = proving else { return Ok(story) };
-    let (proof, stopped) =
+    let proved =
         prove([(&whole, &way), (&corrected, &again)], (path, way.host.as_deref()), proving)?;
-    story.weigh(proof, true);
-    if stopped {
-        story.exit = Exit::Interrupted;
-    }
+    story.weigh(proved, true);
     Ok(story)
 }
 

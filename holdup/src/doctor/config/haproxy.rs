@@ -107,11 +107,8 @@ pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Res
         .map(|masked| masked.written(&masked.sections[route.backend]));
     story.corrected = Some(masked);
     if let Some(proving) = proving {
-        let (proof, stopped) = prove([&tree, &fixed], &route, &request, proving)?;
-        story.weigh(proof, true);
-        if stopped {
-            story.exit = Exit::Interrupted;
-        }
+        let proved = prove([&tree, &fixed], &route, &request, proving)?;
+        story.weigh(proved, true);
     }
     Ok(story)
 }

@@ -142,11 +142,8 @@ pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Res
     story.block = block;
     story.corrected = corrected;
     if let (Some(correction), Some(proving)) = (&correction, proving) {
-        let (proof, stopped) = prove(&site, &found, correction, &request, proving)?;
-        story.weigh(proof, !found.diagnosis.causes.is_empty());
-        if stopped {
-            story.exit = Exit::Interrupted;
-        }
+        let proved = prove(&site, &found, correction, &request, proving)?;
+        story.weigh(proved, !found.diagnosis.causes.is_empty());
     }
     Ok(story)
 }

@@ -129,8 +129,9 @@ impl Story {
             .collect()
     }
 
-    /// Takes the proof in. A blame that the measurement does not bear out is no answer.
-    pub(super) fn weigh(&mut self, proof: Proof, blames: bool) {
+    /// Takes the proof in, and whether it was interrupted. A blame that the measurement does not
+    /// bear out is no answer.
+    pub(super) fn weigh(&mut self, (proof, stopped): (Proof, bool), blames: bool) {
         let live = match &proof {
             Proof::Measured { rows, .. } => proof::shown(rows) == Shown::LiveBefore,
             Proof::Not(_) => false,
@@ -141,6 +142,9 @@ impl Story {
             self.headline.push_str(" Measured here it is live: what was read is not borne out.");
         }
         self.proof = Some(proof);
+        if stopped {
+            self.exit = Exit::Interrupted;
+        }
     }
 
     /// For people.

@@ -16,7 +16,7 @@ use super::proof::{self, CORRECTED, STREAM, YOURS};
 use super::question::{Fault, Progress, Proving, Question};
 use super::start;
 use super::story::{Answer, Proof, Section, Story};
-use crate::exit::{Exit, Problem};
+use crate::exit::Problem;
 
 /// Several files in one text.
 ///
@@ -66,11 +66,8 @@ pub(super) fn examine(question: &Question, proving: Option<&Proving<'_>>) -> Res
     let again = traefik::way(&corrected.whole, &request).map_err(data::unserved)?;
     let Some(proving) = proving else { return Ok(story) };
     let ways = [(&whole, &way), (&corrected.whole, &again)];
-    let (proof, stopped) = prove(ways, (path, way.host.as_deref()), proving)?;
-    story.weigh(proof, true);
-    if stopped {
-        story.exit = Exit::Interrupted;
-    }
+    let proved = prove(ways, (path, way.host.as_deref()), proving)?;
+    story.weigh(proved, true);
     Ok(story)
 }
 
